@@ -51,7 +51,7 @@ def answers(database: Engine, project_id: int, who: str) -> None:
         st.info(_("No answer matches the search.") if kind or searched else none)
         return
     st.caption(ngettext("{n} answer", "{n} answers", page.total))
-    for past in page.shown:
+    for past in page.answers:
         _show(database, project_id, who, past)
     choose_page(page.total, PAGES)
 

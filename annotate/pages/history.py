@@ -38,7 +38,7 @@ def _events(project: Project | None) -> None:
         st.info("There are no changes yet.")
         return
     st.caption(counted(page.total, "event"))
-    for event in page.shown:
+    for event in page.events:
         _event(event)
     choose_page(page.total, key)
 

@@ -55,7 +55,7 @@ def standing(database: Engine, project_id: int, mine: Set[Right]) -> None:
 def what_next(found: Standing, step: NextStep) -> None:
     """Draw the next step with its button, and the progress of the batch and of what runs."""
     with st.container(border=True, key="next_step"):
-        st.markdown(f"**{_('Next:')}** {literal(step.why)}")
+        st.markdown(f"**{_('Next:')}** {literal(step.reason)}")
         batch_bar(found)
         if found.batch.number and (job := job_in_words(found)):
             st.caption(literal(job))

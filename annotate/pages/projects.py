@@ -79,7 +79,7 @@ def binned(projects: Sequence[Binned]) -> None:
 def _binned(project: Binned) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"binned_{project.id}"):
         st.markdown(f"**{literal(project.name)}**", width="content")
-        when = f"deleted {ago(project.deleted_at)}, removed permanently on {project.until:%d %B}"
+        when = f"deleted {ago(project.deleted_at)}, removed permanently on {project.removed_at:%d %B}"
         st.caption(when, width="content")
         st.button(
             "Restore",

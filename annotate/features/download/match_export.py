@@ -53,7 +53,7 @@ class MatchWork:
     columns: list[str]
     thresholds: dict[int, float | None]
     job: Job | None
-    found: Matches | None
+    result: Matches | None
     texts: int  # number of the project's newest change of texts
 
 

@@ -28,7 +28,7 @@ def plan_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> t
     if len(folders) != 1:
         raise InputError(f"a project cannot use {output.title}: it needs one encoder for both texts")
     new, lines = plan_change(engine, project_id, str(folders[0]))
-    return new, [*lines, DOT] if lines and output.about.get("similarity") == "dot" else lines
+    return new, [*lines, DOT] if lines and output.figures.get("similarity") == "dot" else lines
 
 
 def plan_change(engine: Engine, project_id: int, encoder: str) -> tuple[Settings, list[str]]:

@@ -46,7 +46,7 @@ class ExperimentRow:
     project: str | None
     job: Job | None
     runs: Sequence[RunState]
-    at: datetime  # when it was requested, else when its files last changed
+    time: datetime  # when it was requested, else when its files last changed
 
     @property
     def state(self) -> str:
@@ -92,7 +92,7 @@ def list_experiments(engine: Engine) -> list[ExperimentRow]:
         jobs_of_experiments = jobs_of_kind(session, EXPERIMENT)
     rows = [_of_job(job, projects[job.project_id]) for job in jobs_of_experiments if job.project_id in projects]
     copied = [_of_folder(name) for name in experiment_names() if name not in {job.id for job in jobs_of_experiments}]
-    return sorted([*rows, *copied], key=lambda row: row.at, reverse=True)
+    return sorted([*rows, *copied], key=lambda row: row.time, reverse=True)
 
 
 def _of_job(job: Job, project: str) -> ExperimentRow:

@@ -45,7 +45,7 @@ def compare(first: Round, second: Round) -> Compared:
     """Compare all known pairs and the best 20,000 of each round, by falling change of p. Both need an output layer."""
     first_pairs = _kept(first)
     second_pairs = _kept(second)
-    keys = np.unique(np.concatenate([first_pairs.wanted, second_pairs.wanted]))
+    keys = np.unique(np.concatenate([first_pairs.compared, second_pairs.compared]))
     before, bound_before = first_pairs.look_up(keys)
     after, bound_after = second_pairs.look_up(keys)
     p_before = probability(first.matcher, before)
@@ -93,13 +93,13 @@ def changes_table(compared: Compared, texts: Mapping[int, str]) -> pd.DataFrame:
 class _Kept:
     """The pairs that a round has stored, by key, ascending; lowest: the score below which pairs are not stored.
 
-    wanted: the keys of the pairs to compare; known, truth: the keys of the known pairs, ascending, and their answers.
+    compared: the keys of the pairs to compare; known, truth: the keys of the known pairs, ascending, and their answers.
     """
 
     keys: np.ndarray
     score: np.ndarray
     lowest: float
-    wanted: np.ndarray
+    compared: np.ndarray
     known: np.ndarray
     truth: np.ndarray
 

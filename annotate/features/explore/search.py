@@ -27,7 +27,7 @@ class Near:
     text: str
     score: float
     p: float | None
-    why: str
+    reason: str
     pair: ShownPair | None
 
 

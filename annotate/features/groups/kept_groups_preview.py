@@ -25,7 +25,7 @@ class GroupsPreview:
     same: int
     changed: int
     ended: int
-    made: int
+    new: int
     largest: list[Became]
 
 
@@ -87,5 +87,5 @@ def preview_in_words(groups_preview: GroupsPreview) -> str:
         )
         if count
     ]
-    new_groups = f"; {counted(groups_preview.made, 'new group')}" if groups_preview.made else ""
+    new_groups = f"; {counted(groups_preview.new, 'new group')}" if groups_preview.new else ""
     return f"If these were the project's groups: of its {old_groups}, {', '.join(become)}{new_groups}."

@@ -47,7 +47,7 @@ def fast_runs(acts: Sequence[Act], least: int, just_read: Collection[int] = ()) 
     if least < 1:
         return []
     marked = _marked(acts, just_read)
-    stretches = (list(part) for is_fast, part in groupby(marked, key=lambda one: one[0]) if is_fast)
+    stretches = (list(part) for is_fast, part in groupby(marked, key=lambda marked_act: marked_act[0]) if is_fast)
     return [[act for _, act in part] for part in stretches if len(part) >= least]
 
 
@@ -64,10 +64,10 @@ def note_fast_answers(session: Session, project_id: int, annotator: str, fresh: 
     settings = project_settings(session, project_id)
     if not settings.fast_answers:
         return
-    wanted = settings.fast_answers - 1 + fresh  # an earlier run is stored already, and grows
-    acts = [_act(row) for row in last_acts(session, project_id, annotator, wanted + 1)]
-    just_read = acts[0].texts if len(acts) > wanted else ()
-    for run in fast_runs(acts[-wanted:], settings.fast_answers, just_read):
+    looked_back = settings.fast_answers - 1 + fresh  # an earlier run is stored already, and grows
+    acts = [_act(row) for row in last_acts(session, project_id, annotator, looked_back + 1)]
+    just_read = acts[0].texts if len(acts) > looked_back else ()
+    for run in fast_runs(acts[-looked_back:], settings.fast_answers, just_read):
         fast = newest_fast_answers(session, project_id, annotator)
         if fast is None or fast.last_id < run[0].id:
             fast = _begin(session, project_id, annotator, run[0])
@@ -84,8 +84,8 @@ def _act(row: Row[*tuple[Any, ...]]) -> Act:
 
 def _begin(session: Session, project_id: int, annotator: str, first: Act) -> FastAnswers:
     """Return a new row of fast answers, still without answers."""
-    about = {"project_id": project_id, "annotator": annotator, "answer": first.answer}
-    fast = FastAnswers(**about, first_id=first.id, last_id=first.id - 1, answers=0, seconds=0.0)
+    columns = {"project_id": project_id, "annotator": annotator, "answer": first.answer}
+    fast = FastAnswers(**columns, first_id=first.id, last_id=first.id - 1, answers=0, seconds=0.0)
     session.add(fast)
     return fast
 

@@ -40,7 +40,7 @@ class Past:
 class History:
     """Some of an annotator's answers, the newest first, and the total number of such answers."""
 
-    shown: Sequence[Past]
+    answers: Sequence[Past]
     total: int
 
 
@@ -59,10 +59,10 @@ def history(
         total = count_own_answers(session, project_id, annotator, answer, words)
         records = read_records(session, project_id, [item for row in rows for item in (row.left_id, row.right_id)])
     texts = records.texts
-    shown = [
+    answers = [
         Past(row, texts[row.left_id], texts[row.right_id], records.rows(row.left_id, row.right_id)) for row in rows
     ]
-    return History(shown, total)
+    return History(answers, total)
 
 
 def pair_history(

@@ -53,7 +53,7 @@ class Reasons:
     strategy: str
     batch: int | None  # None: an audit batch
     rank: int  # from 1, in its batch
-    of: int
+    batch_size: int
     put_up_at: datetime
     chosen_by: int | None  # number of the matcher that chose; 0: the pre-trained encoder
     alike: Sequence[Alike]
@@ -88,7 +88,7 @@ def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
             strategy=batch.strategy if task.strategy == ROUTED else task.strategy,  # a verdict is no reason to show
             batch=batch.number,
             rank=task.position + 1,
-            of=batch.size,
+            batch_size=batch.size,
             put_up_at=batch.created_at,
             chosen_by=chosen_by.number if chosen_by else None,
             alike=_alike(session, task) if sees and not audited else (),
@@ -100,19 +100,19 @@ def _alike(session: Session, task: Task) -> list[Alike]:
     pairs = task.alike or []
     texts = item_texts(session, [item for left, right, _ in pairs for item in (left, right)])
     labels = labels_of(session, task.project_id, [(left, right) for left, right, _ in pairs])
-    return [Alike(texts[left], texts[right], labels.get((left, right)), how) for left, right, how in pairs]
+    return [Alike(texts[left], texts[right], labels.get((left, right)), cosine) for left, right, cosine in pairs]
 
 
 def _scores(session: Session, task: Task, chosen_by: StoredModel | None) -> list[Scored]:
     """Return the scores under the matcher that chose the pair, and under each one since its label."""
     first = chosen_by.number if chosen_by else 0
-    found = [Scored(first, task.score, task.p)]
+    scores = [Scored(first, task.score, task.p)]
     for matcher in reversed(matchers_of(session, task.project_id)):
         score = read_score(matcher, task.left_id, task.right_id) if matcher.number > first else None
         if score is not None:
             p = probability(matcher, np.array([score]))
-            found.append(Scored(matcher.number, score, None if p is None else float(p[0])))
-    return found
+            scores.append(Scored(matcher.number, score, None if p is None else float(p[0])))
+    return scores
 
 
 def read_score(matcher: StoredModel, left_id: int, right_id: int) -> float | None:

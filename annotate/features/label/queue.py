@@ -76,7 +76,7 @@ class Receipt:
 
     stored: list[str]
     refused: dict[str, str]
-    why: dict[int, Why] = field(default_factory=dict)  # of the tasks that are labelled now
+    choices: dict[int, Why] = field(default_factory=dict)  # of the tasks that are labelled now
 
 
 @dataclass(frozen=True)
@@ -126,14 +126,14 @@ def serve(
     The first forty are leased to them for ten minutes, on this device. grouped: pairs with the same left text follow
     each other.
     """
-    at = now()
+    time = now()
     with acting(engine, Right.LABEL, project_id, annotator) as session:
-        tasks = lease_tasks(session, project_id, annotator, n, at, audit_batch, grouped, HELD, device)
-        again = labelled_among(session, (task.id for task in tasks))
-        pairs = task_pairs(session, project_id, tasks, audit_batch, again)
+        tasks = lease_tasks(session, project_id, annotator, n, time, audit_batch, grouped, HELD, device)
+        labelled_ids = labelled_among(session, (task.id for task in tasks))
+        pairs = task_pairs(session, project_id, tasks, audit_batch, labelled_ids)
         if not audit_batch:  # audit pairs are few, and are for measuring already
-            pairs = slip_in_checks(session, project_id, annotator, pairs, at)
-        return pairs, _standing(session, project_id, annotator, at, bool(tasks), audit_batch)
+            pairs = slip_in_checks(session, project_id, annotator, pairs, time)
+        return pairs, _standing(session, project_id, annotator, time, bool(tasks), audit_batch)
 
 
 def leave(engine: Engine, annotator: str) -> None:
@@ -144,10 +144,10 @@ def leave(engine: Engine, annotator: str) -> None:
 
 def look(engine: Engine, project_id: int, annotator: str, audit_batch: bool = False) -> Standing:
     """Return the project's state for this annotator; leases nothing, so it can be polled."""
-    at = now()
+    time = now()
     with reading(engine) as session:
-        any_free = bool(free_tasks(session, project_id, annotator, 1, at, audit_batch))
-        return _standing(session, project_id, annotator, at, any_free, audit_batch)
+        any_free = bool(free_tasks(session, project_id, annotator, 1, time, audit_batch))
+        return _standing(session, project_id, annotator, time, any_free, audit_batch)
 
 
 def audit_batch_of(engine: Engine, project_id: int) -> AuditBatch | None:
@@ -168,10 +168,10 @@ def recent(engine: Engine, project_id: int, annotator: str, audit_batch: bool = 
 
 
 def _standing(
-    session: Session, project_id: int, annotator: str, at: datetime, any_free: bool, audit_batch: bool
+    session: Session, project_id: int, annotator: str, time: datetime, any_free: bool, audit_batch: bool
 ) -> Standing:
     progress = batch_progress(session, project_id, audit_batch)
-    free_at = None if any_free else next_lease_end(session, project_id, annotator, at, audit_batch)
+    free_at = None if any_free else next_lease_end(session, project_id, annotator, time, audit_batch)
     return Standing(
         progress=progress,
         audit_batch=_audit_batch(session, project_id),
@@ -200,20 +200,20 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
     valid, refused = _checked(events)
     with acting(engine, Right.LABEL, project_id, annotator) as session:
         known = known_keys(session, project_id, valid)
-        at = _moments(valid)
+        times = _moments(valid)
         tasks = tasks_by_id(session, project_id, {event.task_id for event in valid.values()})
         fresh = [event for key, event in valid.items() if key not in known and event.task_id in tasks]
-        store_answers(session, [_row(event, tasks[event.task_id], annotator, at[event.key]) for event in fresh])
+        store_answers(session, [_row(event, tasks[event.task_id], annotator, times[event.key]) for event in fresh])
         labelled = [tasks[event.task_id] for event in fresh if event.answer in LABELS]
-        why = {task.id: _why(task) for task in labelled}
+        choices = {task.id: _why(task) for task in labelled}
         if labelled:  # another annotator may be waiting for the pair
             end_leases(session, annotator, [task.id for task in labelled])
             note_fast_answers(session, project_id, annotator, len(fresh))
         checks = own_checks(session, project_id, annotator, {-event.task_id for event in valid.values()})
         on_checks = [event for event in valid.values() if -event.task_id in checks]
-        store_check_answers(session, [_check_row(event, project_id, at[event.key]) for event in on_checks])
+        store_check_answers(session, [_check_row(event, project_id, times[event.key]) for event in on_checks])
         answered = {-event.task_id for event in on_checks if event.answer in LABELS}
-        why |= _why_checks(session, project_id, [checks[check_id] for check_id in answered])
+        choices |= _why_checks(session, project_id, [checks[check_id] for check_id in answered])
     for key in valid.keys() - known:
         if valid[key].task_id not in tasks and -valid[key].task_id not in checks:
             refused[key] = f"task {valid[key].task_id} does not belong to this project: get new tasks (reload the page)"
@@ -221,7 +221,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
         log.warning("answer %.80r of %r in project %s refused: %s", key, annotator, project_id, reason)
     if labelled:
         ask_if_due(engine, project_id)
-    return Receipt([key for key in valid if key not in refused], refused, why)
+    return Receipt([key for key in valid if key not in refused], refused, choices)
 
 
 def _why(task: Task) -> Why:
@@ -254,22 +254,22 @@ def _moments(keys: Iterable[str]) -> dict[str, datetime]:
 
     Events of one message keep their order.
     """
-    at = now()
-    return {key: at + timedelta(microseconds=place) for place, key in enumerate(keys)}
+    time = now()
+    return {key: time + timedelta(microseconds=place) for place, key in enumerate(keys)}
 
 
-def _row(event: Event, task: Task, annotator: str, at: datetime) -> dict[str, Any]:
+def _row(event: Event, task: Task, annotator: str, time: datetime) -> dict[str, Any]:
     pair = {"project_id": task.project_id, "task_id": task.id, "left_id": task.left_id, "right_id": task.right_id}
-    return pair | {"annotator": annotator} | _said(event, at)
+    return pair | {"annotator": annotator} | _said(event, time)
 
 
-def _check_row(event: Event, project_id: int, at: datetime) -> dict[str, Any]:
-    return {"project_id": project_id, "check_id": -event.task_id} | _said(event, at)
+def _check_row(event: Event, project_id: int, time: datetime) -> dict[str, Any]:
+    return {"project_id": project_id, "check_id": -event.task_id} | _said(event, time)
 
 
-def _said(event: Event, at: datetime) -> dict[str, Any]:
+def _said(event: Event, time: datetime) -> dict[str, Any]:
     note = event.note.strip() or None
-    return {"answer": event.answer, "key": event.key, "seconds": event.seconds, "note": note, "created_at": at}
+    return {"answer": event.answer, "key": event.key, "seconds": event.seconds, "note": note, "created_at": time}
 
 
 def ask_if_due(engine: Engine, project_id: int) -> None:
@@ -326,7 +326,7 @@ def _measuring_due(session: Session, project_id: int) -> Callable[[Engine], str]
         return None
     design = design_of(session, audit_batch)
     if design is not None and design.kind == DesignKind.CORRECTION:
-        at = {"number": design.details["round"], "recall": design.details["recall"]}
-        return partial(request_correction, project_id=project_id, draw=0, **at)
+        arguments = {"number": design.details["round"], "recall": design.details["recall"]}
+        return partial(request_correction, project_id=project_id, draw=0, **arguments)
     ask = request_entities if audit_batch.strategy == DesignKind.ENTITIES else request_audit
     return partial(ask, project_id=project_id, draw=0)

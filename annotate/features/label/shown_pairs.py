@@ -19,8 +19,8 @@ from allpairs.db.schema.tables import Check, Task
 class Pair:
     """A pair to label. The reason for its choice is shown after the answer: before, it would bias it and reveal audits.
 
-    again: the pair is answered already, so this answer does not count as progress; true of every check. rows: the text
-    columns side by side, empty if the files had none.
+    repeated: the pair is answered already, so this answer does not count as progress; true of every check. rows: the
+    text columns side by side, empty if the files had none.
     """
 
     task_id: int  # below 0: the check of that number
@@ -28,7 +28,7 @@ class Pair:
     left: str
     right: str
     likely: tuple[int, int] | None = None  # characters of the right text: the sentence that probably answers
-    again: bool = False
+    repeated: bool = False
     rows: Rows = ()
 
 
@@ -42,24 +42,24 @@ class Answered:
 
 
 def task_pairs(
-    session: Session, project_id: int, tasks: Sequence[Task], audit_batch: bool, again: Collection[int] = ()
+    session: Session, project_id: int, tasks: Sequence[Task], audit_batch: bool, labelled_ids: Collection[int] = ()
 ) -> list[Pair]:
-    """Return the pairs of these tasks. again: tasks whose pair is labelled already; they do not count as progress."""
+    """Return the pairs of these tasks. labelled_ids: tasks with a labelled pair; they do not count as progress."""
     batch = queue_of(session, project_id, audit_batch)
     records = _records(session, project_id, tasks)
     batch_id, size = (batch.id, batch.size) if batch is not None else (0, 0)
-    counts = {task.id for task in tasks if task.round_id == batch_id and task.position < size}.difference(again)
-    return [_pair(records, task, task.id, task.id in counts, task, task.id in again) for task in tasks]
+    counts = {task.id for task in tasks if task.round_id == batch_id and task.position < size}.difference(labelled_ids)
+    return [_pair(records, task, task.id, task.id in counts, task, task.id in labelled_ids) for task in tasks]
 
 
 def slip_in_checks(
-    session: Session, project_id: int, annotator: str, pairs: Sequence[Pair], at: datetime
+    session: Session, project_id: int, annotator: str, pairs: Sequence[Pair], time: datetime
 ) -> list[Pair]:
     """Return the pairs with the annotator's checks inserted before their tasks."""
-    checks = plan_checks(session, project_id, annotator, [pair.task_id for pair in pairs], at)
-    shown = _check_pairs(session, project_id, checks.values())
-    before = {task_id: [shown[check.id]] for task_id, check in checks.items()}
-    return [one for pair in pairs for one in (*before.get(pair.task_id, ()), pair)]
+    checks = plan_checks(session, project_id, annotator, [pair.task_id for pair in pairs], time)
+    check_pairs = _check_pairs(session, project_id, checks.values())
+    before = {task_id: [check_pairs[check.id]] for task_id, check in checks.items()}
+    return [shown_pair for pair in pairs for shown_pair in (*before.get(pair.task_id, ()), pair)]
 
 
 def _check_pairs(session: Session, project_id: int, checks: Collection[Check]) -> dict[int, Pair]:
@@ -67,7 +67,8 @@ def _check_pairs(session: Session, project_id: int, checks: Collection[Check]) -
     records = _records(session, project_id, checks)
     tasks = tasks_by_id(session, project_id, {check.task_id for check in checks if check.task_id is not None})
     return {
-        check.id: _pair(records, check, -check.id, False, tasks.get(check.task_id or 0), again=True) for check in checks
+        check.id: _pair(records, check, -check.id, False, tasks.get(check.task_id or 0), repeated=True)
+        for check in checks
     }
 
 
@@ -75,14 +76,17 @@ def _records(session: Session, project_id: int, pairs: Collection[Task | Check])
     return read_records(session, project_id, [item for pair in pairs for item in (pair.left_id, pair.right_id)])
 
 
-def _pair(records: Records, of: Task | Check, number: int, in_batch: bool, task: Task | None, again: bool) -> Pair:
-    left = of.left_id
-    right = of.right_id
+def _pair(
+    records: Records, source: Task | Check, number: int, in_batch: bool, task: Task | None, repeated: bool
+) -> Pair:
+    left = source.left_id
+    right = source.right_id
     texts = records.texts
     rows = records.rows(left, right)
     if task is not None and task.turned:
-        left, right, rows = right, left, tuple((name, other, one) for name, one, other in rows)
-    return Pair(number, in_batch, texts[left], texts[right], _likely(task), again, rows)
+        rows = tuple((name, second, first) for name, first, second in rows)
+        left, right = right, left
+    return Pair(number, in_batch, texts[left], texts[right], _likely(task), repeated, rows)
 
 
 def _likely(task: Task | None) -> tuple[int, int] | None:
@@ -99,8 +103,8 @@ def answered_pairs(session: Session, project_id: int, annotator: str, limit: int
     answers = own_answers(session, project_id, annotator, limit, round_id=batch.id)
     tasks = tasks_by_id(session, project_id, {answer.task_id for answer in answers if answer.task_id is not None})
     pairs = {pair.task_id: pair for pair in task_pairs(session, project_id, list(tasks.values()), audit_batch)}
-    found = [(one.at, Answered(pairs[one.task_id], one.answer, one.note)) for one in answers if one.task_id]
+    answered = [(row.at, Answered(pairs[row.task_id], row.answer, row.note)) for row in answers if row.task_id]
     on_checks = own_check_answers(session, annotator, batch.id, limit)
-    shown = _check_pairs(session, project_id, [one.check for one in on_checks])
-    found += [(one.at, Answered(shown[one.check.id], one.answer, one.note)) for one in on_checks]
-    return [answered for _, answered in sorted(found, key=lambda one: one[0])][-limit:]
+    check_pairs = _check_pairs(session, project_id, [row.check for row in on_checks])
+    answered += [(row.at, Answered(check_pairs[row.check.id], row.answer, row.note)) for row in on_checks]
+    return [pair for _, pair in sorted(answered, key=lambda timed: timed[0])][-limit:]

@@ -53,9 +53,9 @@ def verify(path: Path) -> Verified:
     count = 0
     number = 0
     remaining = "0"
-    for number, (*cells, given) in read_rows(path, columns, without=EMPTY):
+    for number, (*cells, stored_checksum) in read_rows(path, columns, without=EMPTY):
         checksum = _next(checksum, cells)
-        if checksum != given:
+        if checksum != stored_checksum:
             raise bad(BROKEN, path, number)
         count = count + 1
         remaining = cells[-1]

@@ -89,8 +89,8 @@ def verify(
 
     Example: allpairs labels verify history.csv
     """
-    found = checksum_chain.verify(file)
+    verified = checksum_chain.verify(file)
     if as_json:
-        print_json({"rows": found.rows, "checksum": found.checksum})
+        print_json({"rows": verified.rows, "checksum": verified.checksum})
     else:
-        print(f"{found.rows:,} rows, none changed; last checksum {found.checksum}")
+        print(f"{verified.rows:,} rows, none changed; last checksum {verified.checksum}")

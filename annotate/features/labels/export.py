@@ -59,7 +59,7 @@ def export_dataset(engine: Engine, project: str, folder: Path) -> dict[str, int]
     try:
         partial.mkdir(parents=True)
         counts = {(form, split): _write_split(labels, partial, form, split) for form in CONFIGS for split in SPLITS}
-        card = dataset_card(project, settings, {at: count for at, count in counts.items() if count})
+        card = dataset_card(project, settings, {part: count for part, count in counts.items() if count})
         (partial / "README.md").write_text(card, encoding="utf-8")
         partial.replace(folder)
     except OSError as error:
@@ -84,17 +84,17 @@ def page_of_labels(engine: Engine, project_id: int, after: int, limit: int) -> P
     """
     with reading(engine) as session:
         rows = label_rows(session, project_id, after, limit)
-        found = _with_texts(session, project_of(session, project_id), rows, rows=rows)
-    return _page(found, Form.LABELS, rows[-1].answer_id if rows else after, len(rows) == limit)
+        labels = _with_texts(session, project_of(session, project_id), rows, rows=rows)
+    return _page(labels, Form.LABELS, rows[-1].answer_id if rows else after, len(rows) == limit)
 
 
 def page_of_verdicts(engine: Engine, project_id: int, after: int, limit: int) -> Page:
     """Return the first verdicts after the verdict `after`."""
     with reading(engine) as session:
         rows = all_verdicts(session, project_id, after, limit)
-        verdicts = [one for one, _ in rows]
-        found = _with_texts(session, project_of(session, project_id), verdicts, verdicts=rows)
-    return _page(found, Form.VERDICTS, verdicts[-1].id if verdicts else after, len(rows) == limit)
+        verdicts = [verdict for verdict, _ in rows]
+        labels = _with_texts(session, project_of(session, project_id), verdicts, verdicts=rows)
+    return _page(labels, Form.VERDICTS, verdicts[-1].id if verdicts else after, len(rows) == limit)
 
 
 def _page(labels: Labels, form: Form, cursor: int, more: bool) -> Page:
@@ -110,27 +110,27 @@ def _write_split(labels: Labels, folder: Path, form: Form, split: str) -> int:
     return write_table(path, COLUMNS[form], table(part, form))
 
 
-def _read(session: Session, project: str, form: Form, noted: bool = False) -> Labels:
-    found = project_named(session, project)
+def _read(session: Session, name: str, form: Form, noted: bool = False) -> Labels:
+    project = project_named(session, name)
     if form == Form.VERDICTS:
-        verdicts = all_verdicts(session, found.id)
-        return _with_texts(session, found, [one for one, _ in verdicts], verdicts=verdicts)
-    rows = list(history_rows(session, found.id)) if form == Form.HISTORY else label_rows(session, found.id)
+        verdicts = all_verdicts(session, project.id)
+        return _with_texts(session, project, [verdict for verdict, _ in verdicts], verdicts=verdicts)
+    rows = list(history_rows(session, project.id)) if form == Form.HISTORY else label_rows(session, project.id)
     rows = [row for row in rows if row.note] if noted else rows
-    audits = audit_labels(session, found.id, DesignKind.AUDIT)
-    designs = designs_of(session, found.id, DesignKind.AUDIT)
-    labels = _with_texts(session, found, rows, rows=rows, audits=audits, designs=designs)
-    return replace(labels, implied=_implied(session, found, rows)) if form == Form.IMPLIED else labels
+    audits = audit_labels(session, project.id, DesignKind.AUDIT)
+    designs = designs_of(session, project.id, DesignKind.AUDIT)
+    labels = _with_texts(session, project, rows, rows=rows, audits=audits, designs=designs)
+    return replace(labels, implied=_implied(session, project, rows)) if form == Form.IMPLIED else labels
 
 
 def _with_texts(session: Session, project: Project, pairs: Iterable[LabelRow | PairVerdict], **parts: Any) -> Labels:
     """Return what to write, with the ids and texts of these pairs."""
-    items = set(chain.from_iterable((one.left_id, one.right_id) for one in pairs))
+    items = set(chain.from_iterable((pair.left_id, pair.right_id) for pair in pairs))
     ids = known_identifiers(session, items)
     texts = item_texts(session, items)
-    gone = frozenset(withdrawn_items(session, project.id))
-    found = Labels(Kind(project.kind), [], [], [], ids, texts, withdrawn=gone)
-    return replace(found, **parts)
+    withdrawn = frozenset(withdrawn_items(session, project.id))
+    labels = Labels(Kind(project.kind), [], [], [], ids, texts, withdrawn=withdrawn)
+    return replace(labels, **parts)
 
 
 def _implied(session: Session, project: Project, rows: list[LabelRow]) -> list[tuple[int, int, bool]]:

@@ -130,9 +130,9 @@ def _history(labels: Labels) -> Iterator[tuple[Any, ...]]:
 
 
 def _answer(row: LabelRow) -> tuple[Any, ...]:
-    who = row.annotator, row.round, row.strategy, row.score, row.created_at.isoformat(), row.purpose.value, row.note
+    origin = row.annotator, row.round, row.strategy, row.score, row.created_at.isoformat(), row.purpose.value
     answer = NUMBERS.get(row.answer), row.answer.value
-    return *answer, *who, row.model, row.guidelines
+    return *answer, *origin, row.note, row.model, row.guidelines
 
 
 def _texts(labels: Labels, left: int, right: int) -> tuple[str, str, str, str]:
@@ -165,16 +165,16 @@ def _triplets(labels: Labels) -> Iterator[tuple[Any, ...]]:
     for row in labels.training:
         for anchor, partner in _anchored(row, labels.kind):
             partners.setdefault(anchor, {}).setdefault(row.answer, []).append(partner)
-    for anchor, of in partners.items():
-        positives = of.get(AnswerKind.POSITIVE, [])
-        negatives = of.get(AnswerKind.NEGATIVE, [])
+    for anchor, by_answer in partners.items():
+        positives = by_answer.get(AnswerKind.POSITIVE, [])
+        negatives = by_answer.get(AnswerKind.NEGATIVE, [])
         for positive, negative in _combined(positives, negatives):
             yield labels.texts[anchor], labels.texts[positive], labels.texts[negative]
 
 
 def _anchored(row: LabelRow, kind: Kind) -> Iterable[tuple[int, int]]:
-    both = (row.left_id, row.right_id), (row.right_id, row.left_id)
-    return both if kind == Kind.SYMMETRIC else both[:1]
+    directions = (row.left_id, row.right_id), (row.right_id, row.left_id)
+    return directions if kind == Kind.SYMMETRIC else directions[:1]
 
 
 def _combined(positives: list[int], negatives: list[int]) -> Iterator[tuple[int, int]]:
@@ -191,16 +191,16 @@ def _audit(labels: Labels) -> Iterator[tuple[Any, ...]]:
     answers = {(label.left_id, label.right_id): label.answer for label in labels.audits}
     rated = newest.details.get("rated") or {"said": [], "read": [], "called": []}  # said: 0 no, 1 yes, 2 not read
     drawn = zip_longest(newest.details["sample"], rated["said"])
-    for (left, right, stratum, inclusion), said in drawn:
+    for (left, right, stratum, inclusion), verdict in drawn:
         if answers.get((left, right)) in NUMBERS:
             label = NUMBERS[answers[left, right]]
-            of = newest.strata[stratum]
-            band = of.get("band", stratum) + 1
+            details = newest.strata[stratum]
+            band = details.get("band", stratum) + 1
             by_rater = (None, None, None)
-            if said is not None:
-                by_rater = said if said < 2 else None, rated["read"][stratum], rated["called"][stratum]
+            if verdict is not None:
+                by_rater = verdict if verdict < 2 else None, rated["read"][stratum], rated["called"][stratum]
             first = labels.ids[left][0], labels.ids[right][0]
-            yield *first, label, inclusion, stratum, of["size"], band, *by_rater, *_also(labels, left, right)
+            yield *first, label, inclusion, stratum, details["size"], band, *by_rater, *_also(labels, left, right)
 
 
 def _implied(labels: Labels) -> Iterator[tuple[Any, ...]]:
@@ -209,10 +209,10 @@ def _implied(labels: Labels) -> Iterator[tuple[Any, ...]]:
 
 
 def _verdicts(labels: Labels) -> Iterator[tuple[Any, ...]]:
-    for one, rater in labels.verdicts:
-        said = rater.setup["name"], rater.number, str(one.verdict), one.p, one.prompt, one.at.isoformat(), one.cost
-        pair = one.left_id, one.right_id
-        yield *_texts(labels, *pair), *said, *_also(labels, *pair)
+    for verdict, rater in labels.verdicts:
+        pair = verdict.left_id, verdict.right_id
+        answer = rater.setup["name"], rater.number, str(verdict.verdict), verdict.p, verdict.prompt
+        yield *_texts(labels, *pair), *answer, verdict.at.isoformat(), verdict.cost, *_also(labels, *pair)
 
 
 _TABLES: dict[Form, Callable[[Labels], Iterator[tuple[Any, ...]]]] = {

@@ -62,21 +62,21 @@ def import_labels(
     report = Report()
     columns = _columns(path)
     with reading(engine) as session:
-        found = project_for(session, Right.CHANGE, project)  # a report, too, tells of its labels
+        stored_project = project_for(session, Right.CHANGE, project)  # a report, too, tells of its labels
     # Before the transaction: a long file must not block annotators.
     rows = list(read_rows(path, columns, optional=OPTIONAL))
-    with _deciding(engine, found.id, choices.dry) as session, recording(report, problems) as recorder:
-        known = _read_known(session, found.id, found.kind == Kind.SYMMETRIC)
+    with _deciding(engine, stored_project.id, choices.dry) as session, recording(report, problems) as recorder:
+        known = _read_known(session, stored_project.id, stored_project.kind == Kind.SYMMETRIC)
         reader = _Reader(path, columns, known, choices, recorder)
         for row in rows:
             reader.add(row)
-        new = reader.rows(found.id)
+        new = reader.rows(stored_project.id)
         report.stored = len(new)
         if new and not choices.dry:
             for start in range(0, len(new), CHUNK):
                 store_answers(session, new[start : start + CHUNK])
             labels = {"labels": len(new)}
-            add_event(session, person_of(engine), EventKind.IMPORTED, found.id, path.name, new=labels)
+            add_event(session, person_of(engine), EventKind.IMPORTED, stored_project.id, path.name, new=labels)
     return report
 
 
@@ -104,7 +104,7 @@ class _Known:
     items: tuple[Ids, Ids]
     symmetric: bool
     labels: dict[tuple[int, int], Label]
-    own: dict[Act, AnswerKind]
+    own_answers: dict[Act, AnswerKind]
     names: dict[str, str]  # of annotators, as they are written, by their form for comparison
 
 
@@ -118,10 +118,10 @@ def _read_known(session: Session, project_id: int, symmetric: bool) -> _Known:
 class _Wrong(Exception):
     """A row that cannot be stored: why, and in which column."""
 
-    def __init__(self, trouble: Trouble, what: str, column: int) -> None:
-        super().__init__(what)
+    def __init__(self, trouble: Trouble, message: str, column: int) -> None:
+        super().__init__(message)
         self.trouble = trouble
-        self.what = what
+        self.what = message
         self.column = column
 
 
@@ -148,18 +148,18 @@ class _Reader:
             if wrong.trouble not in HARMLESS and not self.choices.skip:
                 raise bad(wrong.what, self.path, row.number, self.columns[wrong.column]) from None
             annotator = self._optional(row, "annotator")
-            one, other, label = row.values[:3]
-            self.recorder.add(Problem(row.number, wrong.trouble, wrong.what, one, other, label, annotator))
+            left_id, right_id, label = row.values[:3]
+            self.recorder.add(Problem(row.number, wrong.trouble, wrong.what, left_id, right_id, label, annotator))
         else:
             self.acts[act] = answer, row.number, note
 
     def rows(self, project_id: int) -> list[dict[str, Any]]:
         """Return the answers to store, in the order of the file."""
         time = present()
-        kept = ((act, answer, note) for act, (answer, _, note) in self.acts.items() if act not in self.contradicted)
+        accepted = ((act, answer, note) for act, (answer, _, note) in self.acts.items() if act not in self.contradicted)
         return [
             _row(project_id, act, answer, note, time) | {"settles": self._overrules_review(act, answer)}
-            for act, answer, note in kept
+            for act, answer, note in accepted
         ]
 
     def _overrules_review(self, act: Act, answer: AnswerKind) -> bool:
@@ -173,13 +173,13 @@ class _Reader:
 
     def _act(self, row: Row) -> Act:
         items = []
-        for which in (0, 1):
-            name = row.values[which].strip()
-            item = self.known.items[which].get(name)
+        for side in (0, 1):
+            name = row.values[side].strip()
+            item = self.known.items[side].get(name)
             if item is None:
-                where = "the project" if self.known.symmetric else f"the project's {('left', 'right')[which]} list"
-                what = f"{where} has no id {shown(name)}; correct it or remove the row"
-                raise _Wrong(Trouble.UNKNOWN, what, which)
+                place = "the project" if self.known.symmetric else f"the project's {('left', 'right')[side]} list"
+                message = f"{place} has no id {shown(name)}; correct it or remove the row"
+                raise _Wrong(Trouble.UNKNOWN, message, side)
             items.append(item)
         if items[0] == items[1]:
             raise self._same_text(row)
@@ -196,15 +196,15 @@ class _Reader:
     def _annotator(self, row: Row) -> str:
         name = self._optional(row, "annotator").strip()
         if len(name) > MAX_ANNOTATOR:
-            what = f"the name has {len(name):,} characters, but the limit is {MAX_ANNOTATOR}; shorten it"
-            raise _Wrong(Trouble.UNUSABLE, what, 3)
+            message = f"the name has {len(name):,} characters, but the limit is {MAX_ANNOTATOR}; shorten it"
+            raise _Wrong(Trouble.UNUSABLE, message, 3)
         return self.known.names.setdefault(folded(name), name) if name else IMPORTED
 
     def _note(self, row: Row) -> str:
         note = self._optional(row, "note").strip()
         if len(note) > LONGEST_NOTE:
-            what = f"the note has {len(note):,} characters, but the limit is {LONGEST_NOTE:,}; shorten it"
-            raise _Wrong(Trouble.UNUSABLE, what, self.columns.index("note"))
+            message = f"the note has {len(note):,} characters, but the limit is {LONGEST_NOTE:,}; shorten it"
+            raise _Wrong(Trouble.UNUSABLE, message, self.columns.index("note"))
         return note
 
     def _answer(self, row: Row) -> AnswerKind:
@@ -213,8 +213,8 @@ class _Reader:
             raise _Wrong(Trouble.UNLABELLED, "the row has no label", 2)
         answer = ANSWERS.get(word)
         if answer is None:
-            what = f"the label is {shown(row.values[2])}; write one of {', '.join(ANSWERS)}"
-            raise _Wrong(Trouble.UNUSABLE, what, 2)
+            message = f"the label is {shown(row.values[2])}; write one of {', '.join(ANSWERS)}"
+            raise _Wrong(Trouble.UNUSABLE, message, 2)
         return answer
 
     def _check(self, act: Act, answer: AnswerKind) -> None:
@@ -224,9 +224,9 @@ class _Reader:
             if before == answer:
                 raise _Wrong(Trouble.DOUBLE, f"the same as row {number}", 2)
             self.contradicted.add(act)
-            what = f"{act[2]!r} labels this pair {answer} here but {before} in row {number}; keep one of the rows"
-            raise _Wrong(Trouble.CONTRADICTION, what, 2)
-        if self.known.own.get(act) == answer:
+            message = f"{act[2]!r} labels this pair {answer} here but {before} in row {number}; keep one of the rows"
+            raise _Wrong(Trouble.CONTRADICTION, message, 2)
+        if self.known.own_answers.get(act) == answer:
             raise _Wrong(Trouble.DOUBLE, "already stored", 2)
         label = self.known.labels.get(act[:2])
         if label is not None and label.answer != answer and not self.choices.replace:

@@ -101,14 +101,12 @@ def _texts(texts: Sequence[str], rows: Rows, names: Sequence[str], side: Side) -
     Otherwise they are records: all of them, and prices too, which are compared but not read.
     """
     ends = [match for match in map(NUMBERED.match, texts) if match]
-    if twins := [end[0] for end in ends if sum(other[1] == end[1] for other in ends) == 2]:
+    if twins := [end[0] for end in ends if sum(end_[1] == end[1] for end_ in ends) == 2]:
         return (twins[-1 if side == Side.RIGHT else 0],)
-    wanted = (*PASSAGES, *QUESTIONS) if side == Side.RIGHT else (*QUESTIONS, *PASSAGES)
-    main = next((name for word in wanted for name in texts if has_word(name, (word,))), None)
+    preferred = (*PASSAGES, *QUESTIONS) if side == Side.RIGHT else (*QUESTIONS, *PASSAGES)
+    main = next((name for word in preferred for name in texts if has_word(name, (word,))), None)
     if main is None:
-        return (
-            tuple(name for at, name in enumerate(names) if name in texts or _is_price(name, rows, at)) if texts else ()
-        )
+        return tuple(name for i, name in enumerate(names) if name in texts or _is_price(name, rows, i)) if texts else ()
     title = next((name for name in texts if name.lower() in TITLES), None)
     if title is None or has_word(main, QUESTIONS) or not _mostly_filled(rows, names.index(title)):
         return (main,)
@@ -128,6 +126,6 @@ def _mostly_filled(rows: Rows, place: int) -> bool:
     return sum(bool(row[place].strip()) for row in rows) * 2 > len(rows)
 
 
-def _first(names: Sequence[str], wanted: Sequence[str]) -> str | None:
+def _first(names: Sequence[str], candidates: Sequence[str]) -> str | None:
     lower = {name.lower(): name for name in reversed(names)}
-    return next((lower[name] for name in wanted if name in lower), None)
+    return next((lower[name] for name in candidates if name in lower), None)

@@ -16,7 +16,7 @@ class Template:
     """A task in words, with its question and its guidelines (Markdown)."""
 
     title: str
-    about: str
+    description: str
     question: str
     guidelines: str
 

@@ -51,7 +51,7 @@ def read_mined(path: Path, symmetric: bool, most: int | None = None) -> list[Min
 
     Raises InputError for a line that is not a pair of items.
     """
-    found: dict[Pair, Mined] = {}
+    mined_by_pair: dict[Pair, Mined] = {}
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -63,10 +63,10 @@ def read_mined(path: Path, symmetric: bool, most: int | None = None) -> list[Min
                 raise InputError(f"{path.name}, line {number}: not a mined pair; run the pipeline again") from None
             pair = (min(left, right), max(left, right)) if symmetric else (left, right)
             if left != right:
-                found.setdefault(pair, Mined(pair, score))
-            if len(found) == most:
+                mined_by_pair.setdefault(pair, Mined(pair, score))
+            if len(mined_by_pair) == most:
                 break
-    return list(found.values())
+    return list(mined_by_pair.values())
 
 
 def first_rows(path: Path, n: int) -> list[dict[str, Any]]:
@@ -80,12 +80,12 @@ def mined_pairs(engine: Engine, project_id: int, run_id: str, number: int, most:
 
     Raises InputError if the run has no pairs of that number.
     """
-    found = made(engine, project_id, run_id, number)
-    if found.kind != PAIRS:
-        raise InputError(f"{found.title} is not a list of pairs")
+    output = made(engine, project_id, run_id, number)
+    if output.kind != PAIRS:
+        raise InputError(f"{output.title} is not a list of pairs")
     with reading(engine) as session:
         symmetric = live_project(session, project_id).kind == Kind.SYMMETRIC
-    return read_mined(found.path, symmetric, most)
+    return read_mined(output.path, symmetric, most)
 
 
 def check_items(session: Session, project_id: int, pairs: list[Pair]) -> None:
@@ -110,7 +110,7 @@ def annotator_of(run_id: str) -> str:
 
 def plan_use(engine: Engine, project_id: int, run_id: str, number: int, best: int) -> Use:
     """Return what `use_as_training` would do now."""
-    pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number, best)]
+    pairs = [mined.pair for mined in mined_pairs(engine, project_id, run_id, number, best)]
     with reading(engine) as session:
         return _use(session, project_id, pairs)
 
@@ -128,7 +128,7 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
 
     Their annotator is the pipeline. Raises InputError if none is left. Requests the job that is due.
     """
-    pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number, best)]
+    pairs = [mined.pair for mined in mined_pairs(engine, project_id, run_id, number, best)]
     annotator = annotator_of(run_id)
     with acting(engine, Right.CHANGE, project_id) as session:
         run_of(session, project_id, run_id)

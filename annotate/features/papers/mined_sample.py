@@ -45,7 +45,7 @@ def put_up(engine: Engine, project_id: int, run_id: str, number: int, draw: int,
     with acting(engine, Right.CHANGE, project_id) as session:
         run_of(session, project_id, run_id)
         _require_room(session, project_id)
-        before = drawn_pairs(session, [one.id for one in mined_designs(session, project_id, run_id, number)])
+        before = drawn_pairs(session, [design.id for design in mined_designs(session, project_id, run_id, number)])
         strata = [mined[first - 1 : last] for first, last in ranks(len(mined))]
         drawn = _draw(strata, before, draw, rng)
         if not drawn:
@@ -69,35 +69,35 @@ def _draw(
     strata: list[list[Mined]], before: set[Pair], draw: int, rng: np.random.Generator
 ) -> list[tuple[int, Mined, float]]:
     """Return band, pair and probability of each sampled pair. All samples of a band together are one random sample."""
-    left = [[one for one in stratum if one.pair not in before] for stratum in strata]
-    found = []
+    left = [[mined for mined in stratum if mined.pair not in before] for stratum in strata]
+    drawn = []
     for place, n in enumerate(allocate(draw, [len(rest) for rest in left])):
-        taken = len(strata[place]) - len(left[place]) + n
+        sampled = len(strata[place]) - len(left[place]) + n
         chosen = rng.permutation(len(left[place]))[:n].tolist()
-        found += [(place, left[place][at], taken / len(strata[place])) for at in chosen]
-    return found
+        drawn += [(place, left[place][i], sampled / len(strata[place])) for i in chosen]
+    return drawn
 
 
 def _ask_again(session: Session, project_id: int, pairs: list[Pair]) -> None:
-    own = own_labels(session, project_id, pairs)
-    for annotator in set(own.values()):
-        again = [pair for pair, who in own.items() if who == annotator]
-        answer_at_once(session, project_id, annotator, again, AnswerKind.RETRACT, f"{UNDO}{uuid4().hex}")
+    labels = own_labels(session, project_id, pairs)
+    for annotator in set(labels.values()):
+        repeated = [pair for pair, name in labels.items() if name == annotator]
+        answer_at_once(session, project_id, annotator, repeated, AnswerKind.RETRACT, f"{UNDO}{uuid4().hex}")
 
 
 def _design(session: Session, project_id: int, details: dict[str, Any], strata: list[list[Mined]]) -> Design:
     bounds = ranks(sum(map(len, strata)))
-    found = next_design_number(session, project_id)
+    design_number = next_design_number(session, project_id)
     design = Design(
         project_id=project_id,
-        number=found,
+        number=design_number,
         kind=DesignKind.MINED,
         pairs=sum(map(len, strata)),
         strata=[
             {
                 "name": f"ranks {first:,} to {last:,}",
-                "low": min(one.score for one in stratum),
-                "high": max(one.score for one in stratum),
+                "low": min(mined.score for mined in stratum),
+                "high": max(mined.score for mined in stratum),
                 "size": len(stratum),
                 "first": first,
                 "last": last,
@@ -105,7 +105,7 @@ def _design(session: Session, project_id: int, details: dict[str, Any], strata: 
             for (first, last), stratum in zip(bounds, strata, strict=True)
         ],
         details=details,
-        folder=f"project-{project_id}/design-{found}",
+        folder=f"project-{project_id}/design-{design_number}",
     )
     session.add(design)
     session.flush()
@@ -126,14 +126,14 @@ def _store(session: Session, design: Design, drawn: list[tuple[int, Mined, float
                 "round_id": audit_batch.id,
                 "design_id": design.id,
                 "stratum": stratum,
-                "left_id": one.pair[0],
-                "right_id": one.pair[1],
-                "score": one.score,
+                "left_id": mined.pair[0],
+                "right_id": mined.pair[1],
+                "score": mined.score,
                 "inclusion": inclusion,
                 "strategy": DesignKind.MINED,
                 "position": position,
             }
-            for position, (stratum, one, inclusion) in zip(order, drawn, strict=True)
+            for position, (stratum, mined, inclusion) in zip(order, drawn, strict=True)
         ],
     )
     open_batch(session, audit_batch)
@@ -143,18 +143,18 @@ def bands_of(engine: Engine, project_id: int, run_id: str, number: int) -> list[
     """Return the bands of the run's mined pairs with the counts of sampled labels; none before a sample is drawn."""
     with reading(engine) as session:
         designs = mined_designs(session, project_id, run_id, number)
-        counts = count_drawn(session, [one.id for one in designs])
+        counts = count_drawn(session, [row.id for row in designs])
     if not designs:
         return []
-    found = {(one.stratum, one.answer): one.pairs for one in counts}
+    pairs_by_answer = {(row.stratum, row.answer): row.pairs for row in counts}
     return [
         Band(
             stratum["first"],
             stratum["last"],
-            sum(pairs for (at, _), pairs in found.items() if at == place),
-            found.get((place, AnswerKind.POSITIVE), 0),
-            found.get((place, AnswerKind.NEGATIVE), 0),
-            found.get((place, AnswerKind.UNSURE), 0),
+            sum(pairs for (band, _), pairs in pairs_by_answer.items() if band == place),
+            pairs_by_answer.get((place, AnswerKind.POSITIVE), 0),
+            pairs_by_answer.get((place, AnswerKind.NEGATIVE), 0),
+            pairs_by_answer.get((place, AnswerKind.UNSURE), 0),
         )
         for place, stratum in enumerate(designs[0].strata)
     ]

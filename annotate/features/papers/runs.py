@@ -57,7 +57,7 @@ class RunRow:
         return self.job.state
 
     @property
-    def at(self) -> datetime:
+    def time(self) -> datetime:
         return self.job.created_at
 
 
@@ -69,14 +69,14 @@ class Made:
     kind: str
     title: str
     path: Path
-    about: Mapping[str, Any]
+    figures: Mapping[str, Any]
 
 
 def list_runs(engine: Engine, project_id: int) -> list[RunRow]:
     """Return the project's runs, the newest first."""
     with reading(engine) as session:
-        found = [job for job in list_jobs(session, project_id) if job.kind == PIPELINE]
-    return [RunRow(job, read_began(job.id)) for job in found]
+        pipeline_jobs = [job for job in list_jobs(session, project_id) if job.kind == PIPELINE]
+    return [RunRow(job, read_began(job.id)) for job in pipeline_jobs]
 
 
 def hindrance(engine: Engine, project_id: int, name: str) -> str:
@@ -99,8 +99,8 @@ def _too_few(engine: Engine, project_id: int, chosen: Section) -> str:
     if not isinstance(chosen, SeedPairs | JudgedPairs):
         return ""
     with reading(engine) as session:
-        of = chosen.project.strip() if isinstance(chosen, SourcePairs) else ""
-        source_id = project_for(session, Right.CHANGE, of).id if of else project_id
+        source_project = chosen.project.strip() if isinstance(chosen, SourcePairs) else ""
+        source_id = project_for(session, Right.CHANGE, source_project).id if source_project else project_id
         labelled, known = seed_counts(session, source_id, FEWEST)
     if {"labels": labelled, "known pairs": known}.get(chosen.source, max(labelled, known)) >= FEWEST:
         return ""
@@ -145,11 +145,11 @@ def _unreadable(engine: Engine, project_id: int, name: str, chosen: Section) -> 
 def made_by(run_id: str) -> Sequence[Made]:
     """Return the existing outputs of the run; ignores paths outside its folder."""
     folder = pipeline_folder(run_id).resolve()
-    found = [
-        Made(number, one["kind"], one["title"], (folder / one["path"]).resolve(), one["about"])
-        for number, one in enumerate(read_artifacts(run_id))
+    outputs = [
+        Made(number, output["kind"], output["title"], (folder / output["path"]).resolve(), output["about"])
+        for number, output in enumerate(read_artifacts(run_id))
     ]
-    return [one for one in found if one.path.is_relative_to(folder) and _is_here(one.path)]
+    return [output for output in outputs if output.path.is_relative_to(folder) and _is_here(output.path)]
 
 
 def _is_here(path: Path) -> bool:
@@ -161,9 +161,9 @@ def made(engine: Engine, project_id: int, run_id: str, number: int) -> Made:
     """Return an output of the run by its place. Raises InputError if there is no such run or output."""
     with reading(engine) as session:
         run_of(session, project_id, run_id)
-    for one in made_by(run_id):
-        if one.number == number:
-            return one
+    for output in made_by(run_id):
+        if output.number == number:
+            return output
     raise InputError(f"the run {run_id} has no output number {number}, or its files are missing")
 
 

@@ -29,13 +29,13 @@ def passages_with(engine: Engine, project_id: int, words: str) -> list[Item]:
         return items_with(session, project_id, words.split(), FOUND, side)
 
 
-def ask(engine: Engine, project_id: int, asked: Asked) -> str:
+def ask(engine: Engine, project_id: int, request: Asked) -> str:
     """Request the job in which the generator asks; return its id. Raises InputError if it or the passage is missing."""
-    if made(engine, project_id, asked.run_id, asked.number).kind != GENERATOR:
+    if made(engine, project_id, request.run_id, request.number).kind != GENERATOR:
         raise InputError("this is not a generator: choose another output of the run")
-    return request_suggestions(engine, project_id, asked.run_id, asked.number, asked.item_id, WANTED)
+    return request_suggestions(engine, project_id, request.run_id, request.number, request.item_id, WANTED)
 
 
-def found(asked: Asked) -> list[Suggestion] | None:
+def found(request: Asked) -> list[Suggestion] | None:
     """Return the last suggestions, the likeliest first; None if nobody has asked."""
-    return read_suggestions(asked)
+    return read_suggestions(request)

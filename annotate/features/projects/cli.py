@@ -85,12 +85,12 @@ def create(
 
     Example: allpairs project create questions --left questions.csv --gold duplicates.csv --first 64
     """
-    given = {field: value for field, value in locals().items() if field in Settings.model_fields and value is not None}
+    values = {field: value for field, value in locals().items() if field in Settings.model_fields and value is not None}
     if guidelines is not None:
-        given["guidelines"] = _read_text(guidelines)
+        values["guidelines"] = _read_text(guidelines)
     if split is not None and (both_sides or evaluation_share is not None):
         raise InputError("--split already gives the split: leave out --both-sides and --evaluation-share")
-    settings = checked_settings(given)
+    settings = checked_settings(values)
     name = checked_name(name)
     columns = Columns(id_column, tuple(text_column or ("text",)))
     corpus = stage_corpus(left, columns, right, gold=gold, progress=progress_line)
@@ -116,14 +116,14 @@ def _long(corpus: Corpus, encoder: str) -> str:
     return note_on_long_texts(count_long(texts, READ_TOKENS), READ_TOKENS)
 
 
-def _with_kinds(corpus: Corpus, given: Sequence[str]) -> Corpus:
+def _with_kinds(corpus: Corpus, kinds: Sequence[str]) -> Corpus:
     """Return the corpus with the kinds of columns given as `COLUMN=KIND`. Raises InputError for a wrong one."""
-    for one in given:
-        name, _, kind = one.rpartition("=")
+    for entry in kinds:
+        name, _, kind = entry.rpartition("=")
         if corpus.columns is None or not any(name in names for names in corpus.columns.names.values()):
-            raise InputError(f"--kind {one}: there is no text column {name!r} among several; write COLUMN=KIND")
+            raise InputError(f"--kind {entry}: there is no text column {name!r} among several; write COLUMN=KIND")
         if kind not in list(FieldKind):
-            raise InputError(f"--kind {one}: a column holds one of {', '.join(FieldKind)}")
+            raise InputError(f"--kind {entry}: a column holds one of {', '.join(FieldKind)}")
         corpus = replace(corpus, columns=corpus.columns.with_kind(name, FieldKind(kind)))
     return corpus
 
@@ -148,7 +148,7 @@ def list_all(
     """
     projects = list_projects(database(), everything)
     if as_json:
-        print_json([_row(found) for found in projects])
+        print_json([_row(row) for row in projects])
     elif projects:
         header = ("name", "state", "kind", "batches", *LABELS, "made (UTC)")
         rows = ((p.name, p.state, p.kind, p.rounds, *_counts(p), f"{p.created_at:%Y-%m-%d}") for p in projects)
@@ -166,46 +166,44 @@ def show(name: Name, as_json: Json = False) -> None:
     _print(project_summary(database(), name), as_json, {})
 
 
-def _counts(found: ProjectRow) -> list[int]:
-    return [found.answers.get(answer, 0) for answer in LABELS]
+def _counts(row: ProjectRow) -> list[int]:
+    return [row.answers.get(answer, 0) for answer in LABELS]
 
 
-def _row(found: ProjectRow) -> dict[str, Any]:
+def _row(row: ProjectRow) -> dict[str, Any]:
     return {
-        "id": found.id,
-        "name": found.name,
-        "state": found.state,
-        "kind": found.kind.value,
-        "created_at": found.created_at.isoformat(),
-        "batches": found.rounds,
-        "labels": dict(zip((answer.value for answer in LABELS), _counts(found), strict=True)),
+        "id": row.id,
+        "name": row.name,
+        "state": row.state,
+        "kind": row.kind.value,
+        "created_at": row.created_at.isoformat(),
+        "batches": row.rounds,
+        "labels": dict(zip((answer.value for answer in LABELS), _counts(row), strict=True)),
     }
 
 
 def _print(summary: Summary, as_json: bool, more: dict[str, Any]) -> None:
-    found = summary.project
+    row = summary.project
     contents = summary.contents
     items = {f"{side}, {split}": count for (side, split), count in sorted(contents.items.items())}
     gold = {"positive": contents.gold_positives, "negative": contents.gold_negatives}
     if as_json:
-        print_json(
-            _row(found) | {"items": _nested(summary), "gold": gold, "settings": found.settings.model_dump()} | more
-        )
+        print_json(_row(row) | {"items": _nested(summary), "gold": gold, "settings": row.settings.model_dump()} | more)
         return
-    rows = [("name", found.name), ("state", found.state), ("kind", found.kind), ("batches", found.rounds)]
-    rows += [(f"labels, {answer}", count) for answer, count in zip(LABELS, _counts(found), strict=True)]
-    rows += [(f"items, {where}", count) for where, count in items.items()]
+    rows = [("name", row.name), ("state", row.state), ("kind", row.kind), ("batches", row.rounds)]
+    rows += [(f"labels, {answer}", count) for answer, count in zip(LABELS, _counts(row), strict=True)]
+    rows += [(f"items, {place}", count) for place, count in items.items()]
     rows += [(f"gold, {label}", count) for label, count in gold.items()]
-    rows += list(found.settings.model_dump().items())
+    rows += list(row.settings.model_dump().items())
     print_columns(("what", "value"), rows)
 
 
 def _nested(summary: Summary) -> dict[str, dict[str, int]]:
     counts = summary.contents.items
     return {
-        side.value: {split.value: count for (of, split), count in sorted(counts.items()) if of == side}
+        side.value: {split.value: count for (item_side, split), count in sorted(counts.items()) if item_side == side}
         for side in Side
-        if any(of == side for of, _ in counts)
+        if any(item_side == side for item_side, _ in counts)
     }
 
 
@@ -260,15 +258,18 @@ def delete(
     Example: allpairs project delete questions --yes
     """
     engine = database()
-    found = project_by_name(engine, name, in_bin=at_once)
+    row = project_by_name(engine, name, in_bin=at_once)
     if not yes:
-        held = holdings(engine, found.id)
-        what = f"{held.items:,} texts, {held.labels:,} labels, {held.models} models, {megabytes(held.folder_bytes)}"
-        typer.confirm(f"Delete {found.name!r} with {what}{' permanently' if at_once else ''}?", abort=True, err=True)
+        contents = holdings(engine, row.id)
+        counts = f"{contents.items:,} texts, {contents.labels:,} labels, {contents.models} models"
+        size = megabytes(contents.folder_bytes)
+        typer.confirm(
+            f"Delete {row.name!r} with {counts}, {size}{' permanently' if at_once else ''}?", abort=True, err=True
+        )
     if at_once:
-        delete_project(engine, found.id)
+        delete_project(engine, row.id)
     else:
-        bin_project(engine, found.id)
+        bin_project(engine, row.id)
         remark(f"it stays in the bin for {KEPT.days} days; to restore it, run allpairs project restore")
 
 
@@ -282,16 +283,16 @@ def history(
     Example: allpairs project history questions
     """
     engine = database()
-    found = events(engine, None if name is None else project_by_name(engine, name, in_bin=True).id, limit)
+    past = events(engine, None if name is None else project_by_name(engine, name, in_bin=True).id, limit)
     if as_json:
-        print_json([_as_dict(event) for event in found.shown])
+        print_json([_as_dict(event) for event in past.events])
         return
     rows = (
-        (_time(event), event.who or NOBODY, event.kind, event.about, "; ".join(changes(event))) for event in found.shown
+        (_time(event), event.who or NOBODY, event.kind, event.about, "; ".join(changes(event))) for event in past.events
     )
     print_columns(("when", "who", "what", "of", "change"), rows)
-    if found.total > limit:
-        remark(f"{found.total - limit:,} earlier entries are not shown: raise --limit")
+    if past.total > limit:
+        remark(f"{past.total - limit:,} earlier entries are not shown: raise --limit")
 
 
 def _time(event: Event) -> str:
@@ -299,5 +300,5 @@ def _time(event: Event) -> str:
 
 
 def _as_dict(event: Event) -> dict[str, object]:
-    told = {"who": event.who or None, "what": str(event.kind), "of": event.about, "old": event.old, "new": event.new}
-    return {"at": event.at.isoformat()} | told
+    parts = {"who": event.who or None, "what": str(event.kind), "of": event.about, "old": event.old, "new": event.new}
+    return {"at": event.at.isoformat()} | parts

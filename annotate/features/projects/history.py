@@ -22,7 +22,7 @@ NOTHING = "–"
 class Events:
     """Some events, the newest first, and the total number."""
 
-    shown: Sequence[Event]
+    events: Sequence[Event]
     total: int
 
 
@@ -49,7 +49,7 @@ def changes(event: Event, titles: Mapping[str, str] | None = None) -> list[str]:
 
 def _by_name(old: dict[str, Any], new: dict[str, Any], titles: Mapping[str, str]) -> Iterator[str]:
     for name in dict.fromkeys([*old, *new]):
-        values = [_short(_told(name, which[name])) for which in (old, new) if name in which]
+        values = [_short(_told(name, details[name])) for details in (old, new) if name in details]
         yield f"{titles.get(name, name)}: {' → '.join(values)}"
 
 

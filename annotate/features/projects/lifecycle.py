@@ -44,7 +44,7 @@ class Binned:
     id: int
     name: str
     deleted_at: datetime
-    until: datetime
+    removed_at: datetime
 
 
 @dataclass(frozen=True)
@@ -149,12 +149,12 @@ def empty_bin(engine: Engine, time: datetime) -> list[str]:
     """
     with reading(engine) as session:
         expired = [(project.id, project.name) for project in binned_projects(session, before=time - KEPT)]
-    gone = []
+    deleted = []
     for project_id, name in expired:
         with suppress(InputError):
             delete_project(engine, project_id, binned_before=time - KEPT)
-            gone.append(name)
-    return gone
+            deleted.append(name)
+    return deleted
 
 
 def holdings(engine: Engine, project_id: int) -> Holdings:
@@ -168,7 +168,7 @@ def holdings(engine: Engine, project_id: int) -> Holdings:
         labels = sum(label_counts(session, project_id).values())
         folders = artifact_folders(session, project_id)
     outermost = {
-        folder for folder in folders if not any(is_within(folder, other) for other in folders if other != folder)
+        folder for folder in folders if not any(is_within(folder, outer) for outer in folders if outer != folder)
     }
     return Holdings(items, labels, models, sum(size_of(artifacts() / folder) for folder in outermost))
 

@@ -39,7 +39,7 @@ class Precision:
 
     number: int
     pairs: int
-    found: Estimate
+    estimate: Estimate
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ ORDERS: dict[str, Callable[[Overview], object]] = {
     later("Newest first"): lambda project: (-project.created_at.timestamp(), -project.id),
     later("Last labelled"): lambda project: -(project.labelled_at or _NEVER).timestamp(),
     later("Name"): lambda project: project.name.casefold(),
-    later("Average precision"): lambda project: -project.precision.found.value if project.precision else 1.0,
+    later("Average precision"): lambda project: -project.precision.estimate.value if project.precision else 1.0,
 }
 
 
@@ -99,9 +99,9 @@ def _overviews(session: Session, projects: Sequence[Project]) -> list[Overview]:
     texts = text_states(session, ids)
     sees = {id_ for id_ in ids if is_allowed(session, Right.SEE, id_)}
     measured = {
-        id_: Precision(one.number, one.pairs, found)
-        for id_, one in figures.items()
-        if (found := stored_estimate(one.estimates, "average_precision")) is not None
+        id_: Precision(figure.number, figure.pairs, precision)
+        for id_, figure in figures.items()
+        if (precision := stored_estimate(figure.estimates, "average_precision")) is not None
     }
     return [
         Overview(
@@ -123,7 +123,7 @@ def _overviews(session: Session, projects: Sequence[Project]) -> list[Overview]:
     ]
 
 
-def arranged(projects: Sequence[Overview], wanted: str, order: str) -> list[Overview]:
+def arranged(projects: Sequence[Overview], words: str, order: str) -> list[Overview]:
     """Return the projects whose name contains the wanted text, ignoring case, in one of `ORDERS`."""
-    found = [project for project in projects if wanted.strip().casefold() in project.name.casefold()]
-    return sorted(found, key=ORDERS[order])  # type: ignore[arg-type]
+    matching = [project for project in projects if words.strip().casefold() in project.name.casefold()]
+    return sorted(matching, key=ORDERS[order])  # type: ignore[arg-type]

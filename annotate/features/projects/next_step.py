@@ -45,7 +45,7 @@ class Standing:
 class NextStep:
     """What to do next, in a sentence, and the page where one does it; no page: wait."""
 
-    why: str
+    reason: str
     page: str = ""
     act: str = ""
 
@@ -69,38 +69,39 @@ def read_standing(engine: Engine, project_id: int) -> Standing:
         )
 
 
-def next_step(found: Standing, mine: Set[Right], _: Words = ENGLISH_WORDS) -> NextStep:
+def next_step(standing: Standing, rights: Set[Right], _: Words = ENGLISH_WORDS) -> NextStep:
     """Return the one next thing that a person with these rights can do, or what they wait for, in their language."""
-    batch = found.batch
-    job = found.running
-    if found.failed and Right.CHANGE in mine:
+    batch = standing.batch
+    job = standing.running
+    if standing.failed and Right.CHANGE in rights:
         return NextStep(_("The last job failed."), "jobs", _("See what failed"))
     if not batch.number:
-        return _first_batch(found, mine, _)
-    if Right.LABEL not in mine:
-        return NextStep(_left(batch, _), *(("monitor", _("See the figures")) if Right.SEE in mine else ()))
-    if found.audit_left:
+        return _first_batch(standing, rights, _)
+    if Right.LABEL not in rights:
+        return NextStep(_left(batch, _), *(("monitor", _("See the figures")) if Right.SEE in rights else ()))
+    if standing.audit_left:
         left = _.ngettext(
-            "{n} pair of the audit batch is left.", "{n} pairs of the audit batch are left.", found.audit_left
+            "{n} pair of the audit batch is left.", "{n} pairs of the audit batch are left.", standing.audit_left
         )
         return NextStep(left, "label", _("Label the audit batch"))
-    if found.reached and Right.CHANGE in mine:
-        why = _("The target precision is reached: export the matches, or label on.")
-        return NextStep(why, "data", _("Export the matches"))
+    if standing.reached and Right.CHANGE in rights:
+        sentence = _("The target precision is reached: export the matches, or label on.")
+        return NextStep(sentence, "data", _("Export the matches"))
     if not batch.complete:
-        if found.rounds and found.measurable and not (found.measured or batch.audits) and Right.CHANGE in mine:
+        unmeasured = standing.rounds and standing.measurable and not (standing.measured or batch.audits)
+        if unmeasured and Right.CHANGE in rights:
             return NextStep(_("The model is trained, but not measured yet."), "monitor", _("Measure it"))
         return NextStep(_left(batch, _), "label", _("Label pairs"))
     if job is not None:
         following = _("Batch {number} is complete. The next one is being prepared.", number=batch.number)
         other_job = _("Batch {number} is complete, and another job is under way.", number=batch.number)
         return NextStep(following if job.kind == NEXT_ROUND else other_job, "label", _("Label extra pairs"))
-    act = _("Prepare the next batch") if Right.CHANGE in mine else ""
+    act = _("Prepare the next batch") if Right.CHANGE in rights else ""
     return NextStep(_("Batch {number} is complete.", number=batch.number), "label", act)
 
 
-def _first_batch(found: Standing, mine: Set[Right], _: Words) -> NextStep:
-    if found.running is not None or Right.CHANGE not in mine:
+def _first_batch(standing: Standing, rights: Set[Right], _: Words) -> NextStep:
+    if standing.running is not None or Right.CHANGE not in rights:
         return NextStep(_("The first batch is being prepared."))
     return NextStep(_("There is no batch yet."), "label", _("Prepare the first batch"))
 

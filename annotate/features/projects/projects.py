@@ -71,7 +71,7 @@ class Contents:
 
     def count(self, side: Side) -> int:
         """Return the number of items of one side."""
-        return sum(count for (of, _), count in self.items.items() if of == side)
+        return sum(count for (item_side, _), count in self.items.items() if item_side == side)
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def checked_settings(values: Mapping[str, Any]) -> Settings:
     usable = [name for name, strategy in STRATEGIES.items() if strategy.live]
     if entry is None or not entry.live:
         raise InputError(f"settings: projects have no strategy {settings.strategy!r}; choose {', '.join(usable)}")
-    if other := [name for name in SIMULATED if getattr(settings, name) != Settings.model_fields[name].default]:
-        raise InputError(f"settings: {', '.join(other)}: only for simulations; leave it out")
+    if simulated := [name for name in SIMULATED if getattr(settings, name) != Settings.model_fields[name].default]:
+        raise InputError(f"settings: {', '.join(simulated)}: only for simulations; leave it out")
     return settings
 
 
@@ -138,9 +138,9 @@ def create_project(
         return project.id
 
 
-def _share(corpus: Corpus, wanted: float) -> float:
+def _share(corpus: Corpus, chosen_share: float) -> float:
     share = round(corpus.shares()[Side.LEFT, Split.EVALUATION] / corpus.count(Side.LEFT), 4)
-    return wanted if abs(share - wanted) < 0.01 else share
+    return chosen_share if abs(share - chosen_share) < 0.01 else share
 
 
 def list_projects(engine: Engine, everything: bool = False) -> list[ProjectRow]:
@@ -194,7 +194,7 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
         with announcing_target(session, project_id):
             project.settings = new
         if changed:
-            values = ({name: which[name] for name in changed} for which in (old, new))
+            values = ({name: settings_[name] for name in changed} for settings_ in (old, new))
             add_event(session, person_of(engine), EventKind.SETTINGS, project_id, project.name, *values)
 
 

@@ -40,7 +40,7 @@ def publish_model(
     if as_json:
         print_json({"kind": str(kind), "round": row and row.number, "note": note})
     else:
-        said = "ended" if row is None else f"round {row.number}"
-        print(f"{'shadow' if shadow else 'published'}: {said}")
+        outcome = "ended" if row is None else f"round {row.number}"
+        print(f"{'shadow' if shadow else 'published'}: {outcome}")
     if row is not None and not read_service(engine, project_id).answers:
         remark("no process answers `match` yet: start one with allpairs serve --match, or allpairs serve-model")

@@ -41,8 +41,8 @@ class NotAnswering(Busy):
     """No process can answer now."""
 
 
-def match(engine: Engine, project_id: int, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the best candidates as the serving process has them; asked: texts, k, side, why.
+def match(engine: Engine, project_id: int, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the best candidates as the serving process has them; request: texts, k, side, why.
 
     Raises Refused without the right to see the project's figures, InputError if nothing is published or what is asked
     for does not fit the project, and NotAnswering if no process answers, or the model is still being loaded.
@@ -54,7 +54,7 @@ def match(engine: Engine, project_id: int, asked: Mapping[str, Any]) -> dict[str
             raise InputError(NOTHING_PUBLISHED)
     with reading(as_system(engine)) as session:
         servers = live_servers(session)
-    status, answer = ask(servers, {"project_id": project_id, **asked})
+    status, answer = ask(servers, {"project_id": project_id, **request})
     if status == 200:
         return answer
     detail = str(answer.get("detail", f"the process that answers `match` returned {status}"))
@@ -81,9 +81,9 @@ def _ask(server: MatchServer, body: bytes) -> tuple[int, dict[str, Any]]:
         connection.connect()
         connection.auto_open = 0  # a second connection might reach another program
         app_challenge = new_challenge()
-        _, shown = _exchange(connection, CHALLENGE, app_challenge.encode())
-        challenge = str(shown.get("challenge"))
-        if not is_proof(shown.get("proof"), process_proof(server.secret, app_challenge, challenge)):
+        _, server_answer = _exchange(connection, CHALLENGE, app_challenge.encode())
+        challenge = str(server_answer.get("challenge"))
+        if not is_proof(server_answer.get("proof"), process_proof(server.secret, app_challenge, challenge)):
             raise ValueError("it does not know the secret of that process")
         proof = app_proof(server.secret, app_challenge, challenge, body)
         return _exchange(connection, MATCH, body, f"{challenge}:{proof}")

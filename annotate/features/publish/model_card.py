@@ -136,40 +136,40 @@ def _rounds(report: Report, matcher: StoredModel) -> str:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     columns = ("round", "strategy", "size", "answered", "positives", "negatives", "unsure")
-    for one, row in zip(report.rounds, report.batches, strict=True):
-        if one.number is not None and one.number <= matcher.number:
+    for batch, row in zip(report.rounds, report.batches, strict=True):
+        if batch.number is not None and batch.number <= matcher.number:
             lines.append(f"| {' | '.join(str(row[column]) for column in columns)} |")
     return "\n".join([*lines, ""])
 
 
 def _taught(matcher: StoredModel) -> str:
     """Say how many verdicts of a machine rater the model has learned from, if it has."""
-    found = matcher.details.get("rater")
-    if not found:
+    rater = matcher.details.get("rater")
+    if not rater:
         return ""
     return (
-        f" It has also learned from {found['verdicts']:,} verdicts of the machine rater “{_line(found['name'])}” on "
-        f"pairs that nobody had answered, each with a weight of {found['weight']:.2f} beside a label."
+        f" It has also learned from {rater['verdicts']:,} verdicts of the machine rater “{_line(rater['name'])}” on "
+        f"pairs that nobody had answered, each with a weight of {rater['weight']:.2f} beside a label."
     )
 
 
 def _figures(report: Report, matcher: StoredModel) -> str:
-    evaluation = next((found for one, found in report.measured if one.id == matcher.id), None)
+    evaluation = next((value for model, value in report.measured if model.id == matcher.id), None)
     lines = ["## Evaluation", ""]
     if evaluation is None:
         return "\n".join([*lines, "It has not been evaluated.", ""])
     lines += [_method(evaluation), "", "| over all pairs | value | 95% interval or method |", "| --- | --- | --- |"]
     for measure, title in TITLES.items():
-        found = estimate(evaluation, measure)
-        if found is not None:
-            lines.append(f"| {title} | {in_figures(measure, found.value)} | {interval(measure, found)} |")
+        value = estimate(evaluation, measure)
+        if value is not None:
+            lines.append(f"| {title} | {in_figures(measure, value.value)} | {interval(measure, value)} |")
     return "\n".join([*lines, ""])
 
 
 def _method(evaluation: Evaluation) -> str:
-    found = estimate(evaluation, "average_precision")
-    how = method_in_words("average_precision", found, evaluation) if found else ""
-    return f"Average precision: {how} The figures use the whole score, as computed by the command below."
+    average_precision = estimate(evaluation, "average_precision")
+    method = method_in_words("average_precision", average_precision, evaluation) if average_precision else ""
+    return f"Average precision: {method} The figures use the whole score, as computed by the command below."
 
 
 def _score(matcher: StoredModel, kind: str) -> str:
@@ -183,10 +183,11 @@ def _score(matcher: StoredModel, kind: str) -> str:
     else:
         lines.append("- Lexical similarity: not used.")
     if hubness:
-        which, more = ("", "") if kind == Kind.SYMMETRIC else (" of the other list", ", twice that in the shorter list")
+        two_lists = kind != Kind.SYMMETRIC
         lines.append(
-            f"- Hubness correction: {hubness:g} times the mean score of a text and its three nearest texts{which} is "
-            f"subtracted from each of the text's scores{more}."
+            f"- Hubness correction: {hubness:g} times the mean score of a text and its three nearest texts"
+            f"{' of the other list' if two_lists else ''} is subtracted from each of the text's scores"
+            f"{', twice that in the shorter list' if two_lists else ''}."
         )
     else:
         lines.append("- Hubness correction: none.")
@@ -211,8 +212,8 @@ def _score(matcher: StoredModel, kind: str) -> str:
 
 def bare_figure(matcher: StoredModel) -> str:
     """Return the average precision of the matcher's bare score, with its interval or method."""
-    found = stored_estimate(matcher.details["bare"], AP)
-    return "not measured" if found is None else f"{in_figures(AP, found.value)} ({interval(AP, found)})"
+    figure = stored_estimate(matcher.details["bare"], AP)
+    return "not measured" if figure is None else f"{in_figures(AP, figure.value)} ({interval(AP, figure)})"
 
 
 def _bare(matcher: StoredModel, usage: Usage) -> str:

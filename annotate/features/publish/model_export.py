@@ -148,8 +148,8 @@ def download(request: Request) -> Response:
             archive = stack.enter_context(matcher_archive(project.name, matcher, _card(project, matcher)))
         except InputError as problem:
             return PlainTextResponse(without_places(str(problem)), status_code=404)
-        kept = stack.pop_all()  # the file is removed when it has been sent
-    return FileResponse(archive, filename=archive.name, background=BackgroundTask(kept.close))
+        cleanup = stack.pop_all()  # the file is removed when it has been sent
+    return FileResponse(archive, filename=archive.name, background=BackgroundTask(cleanup.close))
 
 
 def _card(project: Project, matcher: StoredModel) -> str:

@@ -54,7 +54,7 @@ def publish(
     note = stored_note(note) or ""
     with acting(engine, Right.CHANGE, project_id) as session:
         matcher = _trained(session, project_id, number)
-        published, shadow = (in_service(session, project_id, one) for one in (MODEL, SHADOW))
+        published, shadow = (in_service(session, project_id, service) for service in (MODEL, SHADOW))
         if kind is SHADOW and published is None:
             raise InputError(NOTHING_PUBLISHED)
         if kind is SHADOW and published is not None and published.matcher_id == matcher.id:
@@ -79,13 +79,13 @@ def end(engine: Engine, project_id: int, kind: PublicationKind = MODEL, note: st
 
 
 def _trained(session: Session, project_id: int, number: int | None) -> StoredModel:
-    found = newest_matcher(session, project_id) if number is None else matcher_of(session, project_id, number)
-    if found is None:
-        said = "the project has no model yet" if number is None else f"round {number} has no model"
-        raise InputError(f"{said}: publish one of those on the page Monitor, tab Model")
-    if found.folder is None or found.w is None:
+    matcher = newest_matcher(session, project_id) if number is None else matcher_of(session, project_id, number)
+    if matcher is None:
+        problem = "the project has no model yet" if number is None else f"round {number} has no model"
+        raise InputError(f"{problem}: publish one of those on the page Monitor, tab Model")
+    if matcher.folder is None or matcher.w is None:
         raise InputError("no labels have trained this model, so it has no probabilities: publish a trained round's")
-    return found
+    return matcher
 
 
 def _append(
@@ -94,12 +94,12 @@ def _append(
     """Store the publication, or with no matcher the end of what was in service, and the event."""
     before = in_service(session, project_id, kind)
     person_id = person_of(engine)
-    who = session.get_one(Person, person_id).name if person_id is not None else ""
+    person_name = session.get_one(Person, person_id).name if person_id is not None else ""
     row = Publication(
         project_id=project_id,
         kind=kind,
         note=note,
-        who=who,
+        who=person_name,
         matcher_id=matcher and matcher.id,
         number=None if matcher is None else matcher.number,
     )

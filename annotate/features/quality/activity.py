@@ -26,19 +26,19 @@ def read_tally(engine: Engine, project_id: int) -> list[Tally]:
 def read_times(engine: Engine, project_id: int) -> list[Timed]:
     """Return the time on screen of the newest 5,000 answers."""
     with reading(engine) as session:
-        return [Timed(*one) for one in newest_times(session, project_id, NEWEST)]
+        return [Timed(*row) for row in newest_times(session, project_id, NEWEST)]
 
 
 def days_table(tally: Sequence[Tally]) -> pd.DataFrame:
     """Return one row for each day (UTC) and annotator with labels: positives, negatives, unsure and the total."""
-    return _counted(tally, lambda one: {"day": day_of(one.day), "annotator": one.annotator})
+    return _counted(tally, lambda row: {"day": day_of(row.day), "annotator": row.annotator})
 
 
 def annotators_table(tally: Sequence[Tally]) -> pd.DataFrame:
     """Return one row for each annotator, most labels first: days with labels, and labels of each kind."""
-    table = _counted(tally, lambda one: {"annotator": one.annotator})
-    days = {who: len({one.day for one in tally if one.annotator == who}) for who in table["annotator"]}
-    table.insert(1, "days", [days[who] for who in table["annotator"]])
+    table = _counted(tally, lambda row: {"annotator": row.annotator})
+    days = {name: len({row.day for row in tally if row.annotator == name}) for name in table["annotator"]}
+    table.insert(1, "days", [days[name] for name in table["annotator"]])
     return table.sort_values(["labels", "annotator"], ascending=[False, True], ignore_index=True)
 
 
@@ -51,12 +51,12 @@ def _counted(tally: Sequence[Tally], key_of: Callable[[Tally], dict[str, Any]]) 
     """Return one row for each key with its labels of each kind, in the order of the tally."""
     keys: dict[tuple[Any, ...], dict[str, Any]] = {}
     counts: dict[tuple[Any, ...], dict[str, int]] = defaultdict(lambda: dict.fromkeys([*COLUMNS.values(), "labels"], 0))
-    for one in tally:
-        key = key_of(one)
+    for row in tally:
+        key = key_of(row)
         place = tuple(key.values())
         keys[place] = key
-        counts[place][COLUMNS[one.answer]] += one.count
-        counts[place]["labels"] += one.count
+        counts[place][COLUMNS[row.answer]] += row.count
+        counts[place]["labels"] += row.count
     return pd.DataFrame([keys[place] | counts[place] for place in keys])
 
 
@@ -67,24 +67,24 @@ def pace_table(times: Sequence[Timed]) -> pd.DataFrame:
     where too few answers are timed.
     """
     people: dict[str, list[float]] = defaultdict(list)
-    for one in times:
-        people[one.annotator].append(one.seconds)
+    for row in times:
+        people[row.annotator].append(row.seconds)
     named = sorted(people.items(), key=lambda item: (-len(item[1]), item[0]))
     if len(people) > 1:
-        named.insert(0, (EVERYBODY, [one.seconds for one in times]))
+        named.insert(0, (EVERYBODY, [row.seconds for row in times]))
     rows = [
         {
-            "annotator": who,
-            "answers": found.answers,
-            "median": found.median,
-            "low": found.low,
-            "high": found.high,
-            "first_quarter": found.first,
-            "third_quarter": found.third,
-            "capped": found.capped,
+            "annotator": annotator,
+            "answers": timing.answers,
+            "median": timing.median,
+            "low": timing.low,
+            "high": timing.high,
+            "first_quarter": timing.first,
+            "third_quarter": timing.third,
+            "capped": timing.capped,
         }
-        for who, seconds in named
-        if (found := pace(seconds)) is not None
+        for annotator, seconds in named
+        if (timing := pace(seconds)) is not None
     ]
     columns = ["annotator", "answers", "median", "low", "high", "first_quarter", "third_quarter", "capped"]
     return pd.DataFrame(rows, columns=columns)

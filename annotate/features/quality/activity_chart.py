@@ -50,43 +50,43 @@ def newest_days(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["day"] > max(table["day"]) - timedelta(days=DAYS)]
 
 
-def describe_days(table: pd.DataFrame, who: str) -> str:
+def describe_days(table: pd.DataFrame, annotator: str) -> str:
     """Return a sentence: all labels, the day with the most, and the last day."""
     days = table.groupby("day")["labels"].sum()
     return (
-        f"Labels by day, {who}: {counted(int(days.sum()), 'label')} on {counted(len(days), 'day')}, "
+        f"Labels by day, {annotator}: {counted(int(days.sum()), 'label')} on {counted(len(days), 'day')}, "
         f"most on {days.idxmax()} ({days.max():,}), last on {days.index[-1]} ({days.iloc[-1]:,}). {_kinds_of(table)}"
     )
 
 
 def annotators_chart(table: pd.DataFrame) -> Plot:
     """Return a bar chart by annotator, stacked by kind of label. table: of `annotators_table`."""
-    shown = table.head(PEOPLE)
+    drawn = table.head(PEOPLE)
     bars = (
-        alt.Chart(_by_kind(shown, "annotator"))
+        alt.Chart(_by_kind(drawn, "annotator"))
         .mark_bar(size=18)
         .encode(
-            y=alt.Y("annotator:N", title=None, sort=list(shown["annotator"]), axis=alt.Axis(labelLimit=150)),
+            y=alt.Y("annotator:N", title=None, sort=list(drawn["annotator"]), axis=alt.Axis(labelLimit=150)),
             x=alt.X("labels:Q", title="Labels", axis=alt.Axis(format=",d", tickMinStep=1, tickCount=5)),
             color=_kinds(),
             order="order:Q",
             tooltip=[alt.Tooltip("annotator:N", title="Annotator"), *_counts()],
         )
     )
-    return alt.layer(bars).properties(height=ROW * len(shown) + AROUND)
+    return alt.layer(bars).properties(height=ROW * len(drawn) + AROUND)
 
 
 def describe_annotators(table: pd.DataFrame) -> str:
     """Return a sentence with the labels of each annotator in the chart."""
-    people = [f"{one.annotator} {one.labels:,} ({one.positives:,} positive)" for one in table.head(PEOPLE).itertuples()]
+    people = [f"{row.annotator} {row.labels:,} ({row.positives:,} positive)" for row in table.head(PEOPLE).itertuples()]
     return f"Labels by annotator: {', '.join(people)}."
 
 
 def pace_chart(table: pd.DataFrame) -> Plot:
     """Return a chart of seconds per label by annotator: the median with its interval, and the middle half."""
-    shown = table.head(PEOPLE + 1)
-    base = alt.Chart(shown).encode(
-        y=alt.Y("annotator:N", title=None, sort=list(shown["annotator"]), axis=alt.Axis(labelLimit=150)),
+    drawn = table.head(PEOPLE + 1)
+    base = alt.Chart(drawn).encode(
+        y=alt.Y("annotator:N", title=None, sort=list(drawn["annotator"]), axis=alt.Axis(labelLimit=150)),
         tooltip=[
             alt.Tooltip("annotator:N", title="Annotator"),
             *tooltips(
@@ -102,22 +102,22 @@ def pace_chart(table: pd.DataFrame) -> Plot:
             ),
         ],
     )
-    scale = alt.Scale(domain=[0, float(shown["third_quarter"].max()) * 1.08], nice=False)
+    scale = alt.Scale(domain=[0, float(drawn["third_quarter"].max()) * 1.08], nice=False)
     halves = base.mark_bar(color=NEUTRAL, opacity=0.28, height=16).encode(
         x=alt.X("first_quarter:Q", title="Seconds per label", scale=scale, axis=alt.Axis(tickCount=6)),
         x2="third_quarter:Q",
     )
     intervals = base.mark_rule(color=NEUTRAL, strokeWidth=3).encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
     medians = base.mark_point(color=NEUTRAL, filled=True, size=90, opacity=1).encode(x=alt.X("median:Q", scale=scale))
-    return alt.layer(halves, intervals, medians).properties(height=ROW * len(shown) + AROUND - 50)
+    return alt.layer(halves, intervals, medians).properties(height=ROW * len(drawn) + AROUND - 50)
 
 
 def describe_pace(table: pd.DataFrame) -> str:
     """Return a sentence with each annotator's median, its interval and the middle half."""
     people = [
-        f"{one.annotator} {one.median:.1f} (95% interval {one.low:.1f} to {one.high:.1f}; half of {one.answers:,} "
-        f"answers between {one.first_quarter:.1f} and {one.third_quarter:.1f})"
-        for one in table.head(PEOPLE + 1).itertuples()
+        f"{row.annotator} {row.median:.1f} (95% interval {row.low:.1f} to {row.high:.1f}; half of {row.answers:,} "
+        f"answers between {row.first_quarter:.1f} and {row.third_quarter:.1f})"
+        for row in table.head(PEOPLE + 1).itertuples()
     ]
     return f"Median seconds per label, with times above {CAP:g} counted as {CAP:g}: {'; '.join(people)}."
 

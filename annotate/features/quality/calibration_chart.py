@@ -27,9 +27,9 @@ def reliability_chart(table: pd.DataFrame) -> Plot:
     table: of `reliability_table`.
     """
     begin, end = shares(float(table[["p", "low"]].min().min()), float(table[["p", "high"]].max().max()))
-    both = share_axis(begin, end)
+    axis = share_axis(begin, end)
     base = alt.Chart(table).encode(
-        x=alt.X("p:Q", title="Mean probability", **both),
+        x=alt.X("p:Q", title="Mean probability", **axis),
         tooltip=tooltips(
             {
                 "p": ("Mean probability", ".3f"),
@@ -40,13 +40,13 @@ def reliability_chart(table: pd.DataFrame) -> Plot:
             }
         ),
     )
-    share = alt.Y("share:Q", title="Share of positives", **both)
+    share = alt.Y("share:Q", title="Share of positives", **axis)
     ideal = (
         alt.Chart(pd.DataFrame({"p": [begin, end], "share": [begin, end]}))
         .mark_line(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
-        .encode(x=alt.X("p:Q", **both), y=alt.Y("share:Q", **both))
+        .encode(x=alt.X("p:Q", **axis), y=alt.Y("share:Q", **axis))
     )
-    intervals = base.encode(y=alt.Y("low:Q", title="Share of positives", **both), y2="high:Q")
+    intervals = base.encode(y=alt.Y("low:Q", title="Share of positives", **axis), y2="high:Q")
     return alt.layer(
         ideal,
         intervals.mark_area(color=MATCHER, opacity=0.14),
@@ -59,7 +59,7 @@ def reliability_chart(table: pd.DataFrame) -> Plot:
 def describe_reliability(table: pd.DataFrame, name: str) -> str:
     """Return a sentence with the share of positives in each tenth of p."""
     parts = [
-        f"{one.share:.3f} at {one.p:.2f} (95% interval {one.low:.3f} to {one.high:.3f})" for one in table.itertuples()
+        f"{row.share:.3f} at {row.p:.2f} (95% interval {row.low:.3f} to {row.high:.3f})" for row in table.itertuples()
     ]
     return f"Calibration of {name}: share of positives at mean probability: {', '.join(parts)}."
 

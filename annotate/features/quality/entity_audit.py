@@ -53,31 +53,31 @@ def read_entity_audit(engine: Engine, project_id: int) -> EntityAudit:
     with reading(engine) as session:
         designs = designs_of(session, project_id, DesignKind.ENTITIES)
         matchers = matchers_of(session, project_id)
-    exact = {one.number: one.details[GROUP_FIGURES] for one in matchers if GROUP_FIGURES in one.details}
-    found = [one.details["found"] for one in reversed(designs) if one.details.get("found", {}).get("rounds")]
+    exact = {row.number: row.details[GROUP_FIGURES] for row in matchers if GROUP_FIGURES in row.details}
+    measured = [row.details["found"] for row in reversed(designs) if row.details.get("found", {}).get("rounds")]
     newest = designs[-1].details if designs else {"weights": []}
-    last = found[0] if found else newest.get("found", {"complete": 0, "labels": 0, "rounds": {}})
+    last = measured[0] if measured else newest.get("found", {"complete": 0, "labels": 0, "rounds": {}})
     parts = [pd.DataFrame(_rows(rounds), columns=COLUMNS) for rounds in (exact, last["rounds"])]
-    table = pd.concat([one.sort_values("round", kind="stable") for one in parts if len(one)] or parts[:1])
+    table = pd.concat([row.sort_values("round", kind="stable") for row in parts if len(row)] or parts[:1])
     return EntityAudit(len(newest["weights"]), last["complete"], last["labels"], table.reset_index(drop=True))
 
 
 def _rows(rounds: Mapping[Any, Any]) -> Iterator[tuple[Any, ...]]:
     for number, clusterings in rounds.items():
-        for how, figures in clusterings.items():
-            for name, one in figures.items():
-                numbers = one["value"], one["low"], one["high"]
-                yield int(number), TITLES[Clustering(how)], FIGURES[name], *numbers, one["method"]
+        for clustering, figures in clusterings.items():
+            for name, figure in figures.items():
+                numbers = figure["value"], figure["low"], figure["high"]
+                yield int(number), TITLES[Clustering(clustering)], FIGURES[name], *numbers, figure["method"]
 
 
-def in_words(found: EntityAudit) -> str:
+def in_words(audit: EntityAudit) -> str:
     """Return the newest round's figure of the usual groups in a sentence; empty before there is one."""
-    table = found.by(found.methods[0]) if found.methods else found.table
-    shown = table[(table["figure"] == FIGURES["b_cubed_f1"]) & (table["groups"] == TITLES[USUAL])]
-    if shown.empty:
+    table = audit.by(audit.methods[0]) if audit.methods else audit.table
+    usual = table[(table["figure"] == FIGURES["b_cubed_f1"]) & (table["groups"] == TITLES[USUAL])]
+    if usual.empty:
         return ""
-    last = shown.iloc[-1]
+    last = usual.iloc[-1]
     exact = last["method"] == EXACT
     sure = "exact, by the known pairs" if exact else f"{last['low']:.3f} to {last['high']:.3f}"
-    of = f"{USUAL.value} linkage, {round_name(int(last['round'])).lower()}"
-    return f"Groups: {last['figure']} **{last['value']:.3f}** ({sure}), {of}."
+    groups = f"{USUAL.value} linkage, {round_name(int(last['round'])).lower()}"
+    return f"Groups: {last['figure']} **{last['value']:.3f}** ({sure}), {groups}."

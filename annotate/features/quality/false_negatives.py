@@ -47,9 +47,9 @@ class Correction:
 def read_corrections(engine: Engine, project_id: int) -> list[Correction]:
     """Return the project's corrections, newest first; for each round and recall only the newest."""
     with reading(engine) as session:
-        found = [_correction(session, design) for design in correction_designs(session, project_id)]
-    newest = {(one.round, one.recall): one for one in found}
-    return sorted(newest.values(), key=found.index, reverse=True)
+        corrections = [_correction(session, design) for design in correction_designs(session, project_id)]
+    newest = {(correction.round, correction.recall): correction for correction in corrections}
+    return sorted(newest.values(), key=corrections.index, reverse=True)
 
 
 def _correction(session: Session, design: Design) -> Correction:
@@ -70,8 +70,8 @@ def _correction(session: Session, design: Design) -> Correction:
 def correctable_rounds(engine: Engine, project_id: int) -> list[int]:
     """Return the rounds that known pairs measure, newest first: their precision can be corrected."""
     with reading(engine) as session:
-        found = matchers_with_evaluations(session, project_id)
-    return [matcher.number for matcher, evaluation in reversed(found) if evaluation and evaluation.positives]
+        matchers = matchers_with_evaluations(session, project_id)
+    return [matcher.number for matcher, evaluation in reversed(matchers) if evaluation and evaluation.positives]
 
 
 def precisions_table(result: Mapping[str, Any]) -> pd.DataFrame:
@@ -84,35 +84,37 @@ def precisions_table(result: Mapping[str, Any]) -> pd.DataFrame:
 _COLUMNS = ("value", "low", "high", "labels")
 
 
-def strata_table(found: Correction, result: Mapping[str, Any]) -> pd.DataFrame:
+def strata_table(correction: Correction, result: Mapping[str, Any]) -> pd.DataFrame:
     """Return one row for each stratum: putative false positives, those labelled, and the real ones among them."""
-    columns = zip(STRATA, found.false, result["sampled"], result["false"], strict=True)
+    columns = zip(STRATA, correction.false, result["sampled"], result["false"], strict=True)
     return pd.DataFrame(columns, columns=["pairs", "putative_false_positives", "labelled", "real"])
 
 
-def in_words(found: Correction, result: Mapping[str, Any]) -> str:
+def in_words(correction: Correction, result: Mapping[str, Any]) -> str:
     """Return two sentences: what was checked, and the corrected precision."""
     real = sum(result["false"])
     labelled = result["labels"]
     value = result["consistent"]
     return (
-        f"{found.name}, scores of {found.threshold:.3f} and above: there are {found.true:,} true positives and "
-        f"{sum(found.false):,} putative false positives. Of {labelled:,} labelled ones, {real:,} are real. The "
-        f"corrected precision is {value['value']:.3f} (95% interval {value['low']:.3f} to {value['high']:.3f}) instead "
-        f"of {result['uncorrected']['value']:.3f}."
+        f"{correction.name}, scores of {correction.threshold:.3f} and above: there are {correction.true:,} true "
+        f"positives and {sum(correction.false):,} putative false positives. Of {labelled:,} labelled ones, {real:,} "
+        f"are real. The corrected precision is {value['value']:.3f} (95% interval {value['low']:.3f} to "
+        f"{value['high']:.3f}) instead of {result['uncorrected']['value']:.3f}."
     )
 
 
-def comparison_in_words(found: Correction, result: Mapping[str, Any]) -> str:
+def comparison_in_words(correction: Correction, result: Mapping[str, Any]) -> str:
     """Return how the round compares with the one checked before at the same recall; empty where there is none."""
     comparison = result.get("comparison")
     if comparison is None:
         return ""
-    (rate, other), p = comparison["rates"], comparison["p"]
-    told = "is larger than chance explains" if p < CERTAIN else "may be chance"
+    rate, other_rate = comparison["rates"]
+    p = comparison["p"]
+    verdict = "is larger than chance explains" if p < CERTAIN else "may be chance"
     return (
-        f"Real false positives among the labelled near pairs: {rate:.0%} for {_model(found.round)}, {other:.0%} for "
-        f"{_model(comparison['with_round'])}. The difference {told} (Mann–Whitney test, p\u00a0=\u00a0{p:.2g})."
+        f"Real false positives among the labelled near pairs: {rate:.0%} for {_model(correction.round)}, "
+        f"{other_rate:.0%} for {_model(comparison['with_round'])}. The difference {verdict} "
+        f"(Mann–Whitney test, p\u00a0=\u00a0{p:.2g})."
     )
 
 

@@ -36,9 +36,9 @@ class Outlook:
 def points(report: Report) -> list[Point]:
     """Return the trained rounds that are measured, first one first."""
     return [
-        Point(matcher.labels, found.value, found.low, found.high, audited=evaluation.by_audit)
+        Point(matcher.labels, figure.value, figure.low, figure.high, audited=evaluation.by_audit)
         for matcher, evaluation in report.measured
-        if matcher.number and matcher.labels and (found := estimate(evaluation, "average_precision")) is not None
+        if matcher.number and matcher.labels and (figure := estimate(evaluation, "average_precision")) is not None
     ]
 
 
@@ -58,35 +58,35 @@ def too_few(report: Report) -> str:
     )
 
 
-def next_target(found: Outlook) -> float:
+def next_target(forecast: Outlook) -> float:
     """Return a default target: slightly above the newest round, rounded up to a multiple of 0.05."""
-    return min(0.95, ceil((found.points[-1].value + 0.03) * 20) / 20)
+    return min(0.95, ceil((forecast.points[-1].value + 0.03) * 20) / 20)
 
 
-def band_table(found: Outlook, target: float, rng: np.random.Generator) -> pd.DataFrame:
+def band_table(forecast: Outlook, target: float, rng: np.random.Generator) -> pd.DataFrame:
     """Return the average precision that a round with so many labels would have: median and 95% interval."""
-    spent = found.learning.spent
-    median = found.learning.goal(target).interval[1]
+    spent = forecast.learning.spent
+    median = forecast.learning.goal(target).interval[1]
     last = 2 * spent if isinf(median) else min(FARTHER * spent, max(2 * spent, 1.2 * median))
     labels = np.unique(np.linspace(spent, last, 40).round())
-    low, middle, high = np.percentile(found.learning.rounds(labels, rng), TAILS, axis=0)
+    low, middle, high = np.percentile(forecast.learning.rounds(labels, rng), TAILS, axis=0)
     return pd.DataFrame({"labels": labels.astype(int), "average_precision": middle, "low": low, "high": high})
 
 
-def targets_table(found: Outlook, target: float) -> pd.DataFrame:
+def targets_table(forecast: Outlook, target: float) -> pd.DataFrame:
     """Return the labels and hours that the target and those around it still take, as medians with 95% intervals.
 
     `reached`: the share of curves that reach the target. Infinite means more than 30 times the labels so far.
     """
     rows = []
-    for one in sorted({target, *(round(target + step, 3) for step in (-0.1, -0.05, 0.05, 0.1))}):
-        if 0 < one < 1:
-            goal = found.learning.goal(one)
-            low, median, high = (end - found.learning.spent for end in goal.interval)
-            hours = found.hours(goal) or (None, None, None)
+    for value in sorted({target, *(round(target + step, 3) for step in (-0.1, -0.05, 0.05, 0.1))}):
+        if 0 < value < 1:
+            goal = forecast.learning.goal(value)
+            low, median, high = (end - forecast.learning.spent for end in goal.interval)
+            hours = forecast.hours(goal) or (None, None, None)
             rows.append(
                 {
-                    "target": one,
+                    "target": value,
                     "reached": goal.reached,
                     "labels": median,
                     "labels_low": low,
@@ -99,10 +99,10 @@ def targets_table(found: Outlook, target: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def in_words(found: Outlook, target: float) -> str:
+def in_words(forecast: Outlook, target: float) -> str:
     """Return what the target takes, or that it is reached or looks unreachable, as Markdown."""
-    goal = found.learning.goal(target)
-    spent = found.learning.spent
+    goal = forecast.learning.goal(target)
+    spent = forecast.learning.spent
     low, median, high = goal.interval
     if median <= spent:
         return (
@@ -110,20 +110,20 @@ def in_words(found: Outlook, target: float) -> str:
             f"{target:g}."
         )
     if isinf(median):
-        return _out_of_sight(found, goal)
+        return _out_of_sight(forecast, goal)
     return (
         f"**About {_labels(median - spent)}** to an average precision of {target:g} "
-        f"({_between(low - spent, high - spent, spent)}){_hours(found, goal)}. "
+        f"({_between(low - spent, high - spent, spent)}){_hours(forecast, goal)}. "
         f"{goal.reached:.0%} of the simulated curves reach it within {REACH} times today's labels."
     )
 
 
-def _out_of_sight(found: Outlook, goal: Goal) -> str:
+def _out_of_sight(forecast: Outlook, goal: Goal) -> str:
     """Return that the target looks unreachable, and what can be said about it."""
     low = goal.interval[0]
-    spent = found.learning.spent
+    spent = forecast.learning.spent
     fastest = "" if isinf(low) else f" The fastest 2.5% of them take about {_labels(low - spent)}."
-    highest = f"97.5% of the curves stay below {found.learning.highest():.2f} until then"
+    highest = f"97.5% of the curves stay below {forecast.learning.highest():.2f} until then"
     share = "hardly any" if goal.reached < 0.005 else f"only {goal.reached:.0%}"
     return (
         f"**An average precision of {goal.target:g} looks unreachable:** {share} of the simulated curves reach it "
@@ -131,11 +131,11 @@ def _out_of_sight(found: Outlook, goal: Goal) -> str:
     )
 
 
-def _hours(found: Outlook, goal: Goal) -> str:
-    hours = found.hours(goal)
+def _hours(forecast: Outlook, goal: Goal) -> str:
+    hours = forecast.hours(goal)
     if hours is None:
         return ""
-    low, median, high = (duration(3600 * one) if not isinf(one) else "" for one in hours)
+    low, median, high = (duration(3600 * time) if not isinf(time) else "" for time in hours)
     return f", **{median}** of labelling ({f'{low} to {high}' if high else f'{low} or more'})"
 
 

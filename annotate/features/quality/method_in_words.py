@@ -23,8 +23,8 @@ def meaning(evaluation: Evaluation) -> list[str]:
 
 
 def _ranking(evaluation: Evaluation) -> str:
-    found = estimate(evaluation, "positives")
-    chance = f", a random order {found.value / evaluation.pairs:.2g}" if found and evaluation.pairs else ""
+    positives = estimate(evaluation, "positives")
+    chance = f", a random order {positives.value / evaluation.pairs:.2g}" if positives and evaluation.pairs else ""
     return f"A perfect order has 1{chance}."
 
 
@@ -38,10 +38,10 @@ def _at_threshold(evaluation: Evaluation) -> Iterator[str]:
         )
 
 
-def _percent(found: Estimate) -> str:
+def _percent(share: Estimate) -> str:
     """Return the share with its 95% interval, if it has a width."""
-    between = f" ({found.low:.0%} to {found.high:.0%})" if found.high > found.low else ""
-    return f"{found.value:.0%}{between}"
+    between = f" ({share.low:.0%} to {share.high:.0%})" if share.high > share.low else ""
+    return f"{share.value:.0%}{between}"
 
 
 def explain(report: Report) -> list[str]:
@@ -49,8 +49,8 @@ def explain(report: Report) -> list[str]:
     if not report.measured:
         return []
     _, evaluation = report.measured[-1]
-    found = estimate(evaluation, "average_precision")
-    method = found.method if found else ""
+    figure = estimate(evaluation, "average_precision")
+    method = figure.method if figure else ""
     return [*_WAYS[method](evaluation), *_unnamed(evaluation)] if method in _WAYS else []
 
 
@@ -84,14 +84,14 @@ def _stratified(evaluation: Evaluation) -> list[str]:
     return _sampled(evaluation, "random samples of the strata of a cheap score, with larger shares of the high strata")
 
 
-def _sampled(evaluation: Evaluation, which: str) -> list[str]:
-    found = estimate(evaluation, "average_precision")
+def _sampled(evaluation: Evaluation, sample: str) -> list[str]:
+    figure = estimate(evaluation, "average_precision")
     scored = (
-        f"{found.labels:,} negatives were scored" if found and found.labels else "Some of the negatives were scored"
+        f"{figure.labels:,} negatives were scored" if figure and figure.labels else "Some of the negatives were scored"
     )
     return [
         f"There are {evaluation.pairs:,} pairs of evaluation items. All known positives were scored. "
-        f"{scored}: {which}. Each scored negative represents similar ones that were not scored. {APART}",
+        f"{scored}: {sample}. Each scored negative represents similar ones that were not scored. {APART}",
         "The 95% interval allows for false positives that the sample missed, even where it found none.",
         _known(evaluation),
     ]
@@ -108,20 +108,21 @@ _WAYS = {"exact": _exact, "near-random": _near_random, "stratified": _stratified
 
 def read_by(rater: dict[str, Any]) -> str:
     """Return how many pairs a machine rater has read for the audit, and the share of positives that it finds."""
-    found = rater["sensitivity"]
+    share = rater["sensitivity"]
     return (
         f"The machine rater {rater['name']} has read {rater['read']:,} pairs for this audit. It finds "
-        f"{found['value']:.0%} of the positives (95% interval {found['low']:.0%} to {found['high']:.0%})."
+        f"{share['value']:.0%} of the positives (95% interval {share['low']:.0%} to {share['high']:.0%})."
     )
 
 
 def _drawn(evaluation: Evaluation) -> str:
     audit = evaluation.audit
-    which, but = ("all", "") if evaluation.by_audit else ("the", ", without the known ones")
+    pairs = f"{evaluation.pairs:,} pairs of evaluation items"
+    ranked = f"all {pairs}" if evaluation.by_audit else f"the {pairs}, without the known ones"
     return (
-        f"A model ranked {which} {evaluation.pairs:,} pairs of evaluation items{but}. They are divided by score into "
-        f"strata of known size, {len(audit['strata'])} in all, which grow with the rank; deep ones are divided again, "
-        "by lexical similarity. Pairs were drawn at random from each stratum, with a known probability. People "
+        f"A model ranked {ranked}. They are divided by score into strata of known size, {len(audit['strata'])} in all, "
+        "which grow with the rank; deep ones are divided again, by lexical similarity. "
+        "Pairs were drawn at random from each stratum, with a known probability. People "
         f"labelled {audit['labels']:,}: {audit['positives']:,} are positives. Unsure answers ({audit['unsure']:,}) are "
         "left out."
     )

@@ -74,13 +74,13 @@ def _rounds(number: int) -> str:
 def width(report: Report) -> str:
     """Return how wide the interval is, and what would halve it; empty where the figure is exact."""
     _, evaluation = report.measured[-1]
-    found = stored_estimate(evaluation.audit.get("estimates") or evaluation.estimates, _AP)
-    if found is None or found.high <= found.low:
+    figure = stored_estimate(evaluation.audit.get("estimates") or evaluation.estimates, _AP)
+    if figure is None or figure.high <= figure.low:
         return ""
     halve = evaluation.audit.get("halve")
     more = f" About {counted(halve, 'more audit label')} would halve it." if halve else ""
     below = evaluation.audit.get("below")
     if below is not None and max(below, 1 - below) > MOSTLY:
-        where = "below" if below > MOSTLY else "among"
-        more = f" Most of that comes from pairs {where} the highest {evaluation.audit['top']['pairs']:,}.{more}"
-    return f"The 95% interval of average precision is {found.high - found.low:.3f} wide.{more}"
+        side = "below" if below > MOSTLY else "among"
+        more = f" Most of that comes from pairs {side} the highest {evaluation.audit['top']['pairs']:,}.{more}"
+    return f"The 95% interval of average precision is {figure.high - figure.low:.3f} wide.{more}"

@@ -17,17 +17,17 @@ def estimates_table(report: Report) -> pd.DataFrame:
             "labels": matcher.labels,
             "positives": matcher.positives,
             "measure": title,
-            "value": found.value,
-            "low": found.low,
-            "high": found.high,
-            "method": found.method,
-            "measured_on": found.labels,
+            "value": figure.value,
+            "low": figure.low,
+            "high": figure.high,
+            "method": figure.method,
+            "measured_on": figure.labels,
             "pairs": evaluation.pairs,
             "evaluation_positives": evaluation.positives,
         }
         for matcher, evaluation in report.measured
         for measure, title in TITLES.items()
-        if (found := estimate(evaluation, measure)) is not None
+        if (figure := estimate(evaluation, measure)) is not None
     ]
     columns = ["round", "labels", "positives", "measure", "value", "low", "high", "method", "measured_on", "pairs"]
     return pd.DataFrame(rows, columns=[*columns, "evaluation_positives"])

@@ -61,17 +61,17 @@ class Report:
         Audit tasks are left out: they measure, and belong to no batch that trains.
         """
         counts: dict[int, dict[AnswerKind, int]] = {}
-        for one in self.tally:
-            if one.round_id is not None and one.purpose == Purpose.TRAIN:
-                of_round = counts.setdefault(one.round_id, {})
-                of_round[one.answer] = of_round.get(one.answer, 0) + one.count
+        for row in self.tally:
+            if row.round_id is not None and row.purpose == Purpose.TRAIN:
+                of_round = counts.setdefault(row.round_id, {})
+                of_round[row.answer] = of_round.get(row.answer, 0) + row.count
         return counts
 
     @property
     def batches(self) -> list[dict[str, object]]:
         """Each batch's strategy, size, answers, and share of positives."""
         answers = self.answers
-        return [_batch(one, self.audits.get(one.id, 0), answers.get(one.id, {})) for one in self.rounds]
+        return [_batch(batch, self.audits.get(batch.id, 0), answers.get(batch.id, {})) for batch in self.rounds]
 
     @property
     def audited(self) -> Evaluation | None:
@@ -120,8 +120,8 @@ def _changed(session: Session, project_id: int) -> float:
     if design is None:
         return 0.0
     changed = measuring_changed(session, project_id, design.details.get("texts", 0), design.created_at)
-    there = item_counts(session, project_id).items() if changed else ()
-    return changed / max(1, sum(count for (_, split), count in there if split != Split.TRAIN))
+    counts = item_counts(session, project_id).items() if changed else ()
+    return changed / max(1, sum(count for (_, split), count in counts if split != Split.TRAIN))
 
 
 def threshold(matcher: StoredModel) -> float | None:

@@ -18,7 +18,7 @@ class Verdict:
     """Whether the target precision is reached, as far as repeated looks cannot mislead; None: it cannot be said."""
 
     reached: bool | None
-    said: str
+    sentence: str
 
 
 class Where(StrEnum):
@@ -32,9 +32,9 @@ class Where(StrEnum):
 class Advice:
     """What serves better than labelling on, and why."""
 
-    where: Where
+    place: Where
     title: str
-    why: str
+    reason: str
 
 
 def may_stop(report: Report) -> Verdict:
@@ -42,17 +42,15 @@ def may_stop(report: Report) -> Verdict:
     _, evaluation = report.measured[-1]
     if evaluation.by_audit:
         return _by_audit(evaluation)
-    found = estimate(evaluation, "precision")
+    figure = estimate(evaluation, "precision")
     target = report.settings.target_precision
-    if found is None:
+    if figure is None:
         return Verdict(None, "The model is not trained yet, so there is no threshold at which to measure precision.")
-    if found.method != "exact":
+    if figure.method != "exact":
         return Verdict(None, "These figures come from a sample of pairs, which cannot tell whether a target is met.")
     reached = is_reached(evaluation.estimates, None, target)
-    said = "reached" if reached else "not reached"
-    return Verdict(
-        reached, f"Precision at the threshold is {found.value:.3f} over all pairs: the target of {target:g} is {said}."
-    )
+    outcome = f"the target of {target:g} is {'reached' if reached else 'not reached'}"
+    return Verdict(reached, f"Precision at the threshold is {figure.value:.3f} over all pairs: {outcome}.")
 
 
 def _by_audit(evaluation: Evaluation) -> Verdict:
@@ -77,6 +75,6 @@ def advice(report: Report) -> Advice | None:
     if gain.uncertain and evaluation.audit.get("halve"):
         return Advice(Where.AUDIT, "Draw audit pairs", "Audit labels make the interval narrower.")
     if gain.rounds > 1 and gain.per_hundred < LITTLE:
-        why = "More labels bring little. See “Mistakes” on the page “Explore”, or try another strategy in Settings."
-        return Advice(Where.EXPLORE, "Look at the mistakes", why)
+        reason = "More labels bring little. See “Mistakes” on the page “Explore”, or try another strategy in Settings."
+        return Advice(Where.EXPLORE, "Look at the mistakes", reason)
     return None

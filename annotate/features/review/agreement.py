@@ -40,8 +40,8 @@ Votes = Sequence[tuple[int, int, str, AnswerKind]]  # left_id, right_id, annotat
 class Two:
     """Agreement of two annotators, on pairs that both labelled yes or no."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     pairs: int
     positive: Estimate | None
     negative: Estimate | None
@@ -57,7 +57,7 @@ class Agreement:
 
     pairs: int
     coefficients: dict[str, Estimate | None]
-    why: str
+    kappa_note: str
     twos: list[Two]
 
 
@@ -70,36 +70,36 @@ def read_votes(engine: Engine, project_id: int, drawn: bool) -> Votes:
 def agreement(votes: Votes, seed: int = 0) -> Agreement:
     """Return the annotators' agreement, with 95 % intervals."""
     rng = np.random.default_rng(seed)
-    said = opinions_by_pair(votes)
-    counts = np.array([_counts(answers.values()) for answers in said], dtype=np.int64).reshape(-1, len(DECIDED))
+    opinions = opinions_by_pair(votes)
+    counts = np.array([_counts(answers.values()) for answers in opinions], dtype=np.int64).reshape(-1, len(DECIDED))
     shared = counts[counts.sum(axis=1) > 1]
-    found = {name: estimate(how, shared, rng=rng) for name, how in COEFFICIENTS.items()}
-    people = sorted({who for answers in said for who in answers})
-    twos = [two for one, other in combinations(people, 2) if (two := _two(said, one, other, rng)) is not None]
-    return Agreement(len(shared), found, why_kappa_is_low(shared, NAMES), twos)
+    coefficients = {name: estimate(coefficient, shared, rng=rng) for name, coefficient in COEFFICIENTS.items()}
+    people = sorted({annotator for answers in opinions for annotator in answers})
+    twos = [two for first, second in combinations(people, 2) if (two := _two(opinions, first, second, rng)) is not None]
+    return Agreement(len(shared), coefficients, why_kappa_is_low(shared, NAMES), twos)
 
 
 def opinions_by_pair(votes: Votes) -> list[dict[str, AnswerKind]]:
     """Return who answered yes or no, for each pair."""
-    said: dict[tuple[int, int], dict[str, AnswerKind]] = defaultdict(dict)
-    for left, right, who, answer in votes:
+    opinions: dict[tuple[int, int], dict[str, AnswerKind]] = defaultdict(dict)
+    for left, right, annotator, answer in votes:
         if answer in DECIDED:
-            said[left, right][who] = answer
-    return list(said.values())
+            opinions[left, right][annotator] = answer
+    return list(opinions.values())
 
 
 def _counts(answers: Iterable[AnswerKind]) -> list[int]:
-    given = list(answers)
-    return [given.count(answer) for answer in DECIDED]
+    kinds = list(answers)
+    return [kinds.count(answer) for answer in DECIDED]
 
 
-def _two(said: list[dict[str, AnswerKind]], one: str, other: str, rng: np.random.Generator) -> Two | None:
-    both = [(answers[one], answers[other]) for answers in said if one in answers and other in answers]
-    if not both:
+def _two(opinions: list[dict[str, AnswerKind]], first: str, second: str, rng: np.random.Generator) -> Two | None:
+    pairs = [(answers[first], answers[second]) for answers in opinions if first in answers and second in answers]
+    if not pairs:
         return None
     table = np.zeros((2, 2), dtype=np.int64)
-    for first, second in both:
-        table[DECIDED.index(first), DECIDED.index(second)] += 1
-    counts = np.array([_counts(pair) for pair in both])
+    for pair in pairs:
+        table[DECIDED.index(pair[0]), DECIDED.index(pair[1])] += 1
+    counts = np.array([_counts(pair) for pair in pairs])
     positive, negative = (estimate(specific_agreement(place), counts, rng=rng) for place in range(len(DECIDED)))
-    return Two(one, other, len(both), positive, negative, cohen_estimate(table, rng))
+    return Two(first, second, len(pairs), positive, negative, cohen_estimate(table, rng))

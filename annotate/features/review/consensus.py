@@ -31,30 +31,30 @@ def people(votes: Votes, seed: int = 0) -> list[Person]:
     The intervals of sensitivity and specificity are posterior intervals, given that annotators err independently; the
     interval of agreement is Wilson's, with the consensus taken as fixed.
     """
-    said = [answers for answers in opinions_by_pair(votes) if len(answers) > 1]
-    if not said:
+    shared = [answers for answers in opinions_by_pair(votes) if len(answers) > 1]
+    if not shared:
         return []
     # Pairs with the same votes have the same consensus, so only each distinct set of votes is computed.
-    kinds = Counter(frozenset(answers.items()) for answers in said)
-    names = {name: at for at, name in enumerate(sorted({who for answers in said for who in answers}))}
+    kinds = Counter(frozenset(answers.items()) for answers in shared)
+    names = {name: i for i, name in enumerate(sorted({annotator for answers in shared for annotator in answers}))}
     rows = [
-        (at, names[who], answer == AnswerKind.POSITIVE) for at, kind in enumerate(kinds) for who, answer in sorted(kind)
+        (i, names[name], answer == AnswerKind.POSITIVE) for i, kind in enumerate(kinds) for name, answer in sorted(kind)
     ]
     pair, annotator, yes = np.array(rows, dtype=np.int64).T
     answers = answers_of(pair, annotator, yes, np.array(list(kinds.values())))
-    found = dawid_skene(answers)
-    drawn = posterior(answers, found, np.random.default_rng(seed))
-    given = answers.times @ (answers.yes + answers.no)
-    right = answers.times @ np.where(found.positive[:, None] > 0.5, answers.yes, answers.no)
+    consensus = dawid_skene(answers)
+    drawn = posterior(answers, consensus, np.random.default_rng(seed))
+    answered = answers.times @ (answers.yes + answers.no)
+    right = answers.times @ np.where(consensus.positive[:, None] > 0.5, answers.yes, answers.no)
     return [
         Person(
             name,
-            int(given[at]),
-            _sampled(found.sensitivity[at], drawn[0][:, at], int(given[at])),
-            _sampled(found.specificity[at], drawn[1][:, at], int(given[at])),
-            _counted(right[at], given[at]),
+            int(answered[i]),
+            _sampled(consensus.sensitivity[i], drawn[0][:, i], int(answered[i])),
+            _sampled(consensus.specificity[i], drawn[1][:, i], int(answered[i])),
+            _counted(right[i], answered[i]),
         )
-        for name, at in names.items()
+        for name, i in names.items()
     ]
 
 
@@ -63,6 +63,6 @@ def _sampled(value: float, drawn: np.ndarray, answers: int) -> Estimate:
     return Estimate(float(value), float(min(low, value)), float(max(high, value)), SAMPLED, answers)
 
 
-def _counted(right: float, given: float) -> Estimate:
-    low, high = wilson(float(right), float(given))
-    return Estimate(float(right / given), low, high, COUNTED, int(given))
+def _counted(right: float, total: float) -> Estimate:
+    low, high = wilson(float(right), float(total))
+    return Estimate(float(right / total), low, high, COUNTED, int(total))

@@ -48,14 +48,14 @@ class Queue:
 def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = ()) -> Queue:
     """Return what there is to review. later: pairs that the reviewer has postponed; they come last."""
     with reading(engine) as session:
-        found = open_pairs(session, project_id)
-        disagreements = sum(pair.disagreement for pair in found)
-        found.sort(key=lambda pair: (pair.left_id, pair.right_id) in later)
+        pairs = open_pairs(session, project_id)
+        disagreements = sum(pair.disagreement for pair in pairs)
+        pairs.sort(key=lambda pair: (pair.left_id, pair.right_id) in later)
         case = None
-        if found:
-            first = found[0]
+        if pairs:
+            first = pairs[0]
             case = case_of(first, read_records(session, project_id, [first.left_id, first.right_id]))
-    return Queue(disagreements, len(found) - disagreements, case)
+    return Queue(disagreements, len(pairs) - disagreements, case)
 
 
 def case_of(pair: Open | Label, records: Records) -> Case:
@@ -73,7 +73,7 @@ def opinions(engine: Engine, project_id: int, case: Case) -> list[Vote]:
         return votes_on(session, project_id, case.left_id, case.right_id)
 
 
-def settle(engine: Engine, project_id: int, who: str, case: Case, answer: AnswerKind, note: str = "") -> None:
+def settle(engine: Engine, project_id: int, annotator: str, case: Case, answer: AnswerKind, note: str = "") -> None:
     """Settle the pair with this answer; nobody is asked about it again.
 
     Raises InputError if the answer is not yes, no or unsure, or if the current answer is not the case's: an answer that
@@ -81,7 +81,7 @@ def settle(engine: Engine, project_id: int, who: str, case: Case, answer: Answer
     """
     if answer not in LABELS:
         raise InputError(f"a review needs yes, no or unsure, not {answer}")
-    with acting(engine, Right.ADJUDICATE, project_id, who) as session:
+    with acting(engine, Right.ADJUDICATE, project_id, annotator) as session:
         label = lasting_label(session, project_id, case.left_id, case.right_id)
         if label is None:
             raise InputError("this pair no longer has an answer: reload the page")
@@ -89,18 +89,20 @@ def settle(engine: Engine, project_id: int, who: str, case: Case, answer: Answer
             raise InputError(
                 f"{label.annotator} has answered this pair in the meantime, so yours is not stored: review it again"
             )
-        store_answers(session, [settling(project_id, who, label, answer, f"review-{uuid4()}", note)])
+        store_answers(session, [settling(project_id, annotator, label, answer, f"review-{uuid4()}", note)])
     ask_if_due(engine, project_id)
 
 
-def settling(project_id: int, who: str, pair: Label, answer: AnswerKind, key: str, note: str = "") -> dict[str, Any]:
+def settling(
+    project_id: int, annotator: str, pair: Label, answer: AnswerKind, key: str, note: str = ""
+) -> dict[str, Any]:
     """Return the row of an answer that settles the pair."""
     return {
         "project_id": project_id,
         "task_id": pair.task_id,
         "left_id": pair.left_id,
         "right_id": pair.right_id,
-        "annotator": who,
+        "annotator": annotator,
         "answer": answer,
         "key": key,
         "seconds": None,

@@ -42,21 +42,21 @@ def read_fast_answers(engine: Engine, project_id: int) -> list[Told]:
 
 def quality(answers: Sequence[Checked]) -> list[Quality]:
     """Return the results of these answers for each annotator, by name."""
-    return [_quality(who, [one for one in answers if one.annotator == who]) for who in _names(answers)]
+    return [_quality(name, [row for row in answers if row.annotator == name]) for name in _names(answers)]
 
 
 def _names(answers: Sequence[Checked]) -> list[str]:
-    return sorted({one.annotator for one in answers})
+    return sorted({row.annotator for row in answers})
 
 
 def _quality(annotator: str, answers: Sequence[Checked]) -> Quality:
-    decided = [one for one in answers if one.answer != AnswerKind.UNSURE]
-    known = [one for one in decided if one.kind == CheckKind.GOLD]
+    decided = [row for row in answers if row.answer != AnswerKind.UNSURE]
+    known = [row for row in decided if row.kind == CheckKind.GOLD]
     return Quality(
         annotator,
-        sensitivity=_share([one for one in known if one.expected == AnswerKind.POSITIVE]),
-        specificity=_share([one for one in known if one.expected == AnswerKind.NEGATIVE]),
-        repeats=_share([one for one in decided if one.kind == CheckKind.REPEAT]),
+        sensitivity=_share([row for row in known if row.expected == AnswerKind.POSITIVE]),
+        specificity=_share([row for row in known if row.expected == AnswerKind.NEGATIVE]),
+        repeats=_share([row for row in decided if row.kind == CheckKind.REPEAT]),
         unsure=len(answers) - len(decided),
     )
 
@@ -65,5 +65,5 @@ def _share(answers: Sequence[Checked]) -> Estimate | None:
     """Return the share of the answers that are as expected."""
     if not answers:
         return None
-    hits = sum(one.answer == one.expected for one in answers)
+    hits = sum(row.answer == row.expected for row in answers)
     return Estimate(hits / len(answers), *wilson(hits, len(answers)), "wilson", len(answers))

@@ -45,38 +45,38 @@ def groups(engine: Engine, project_id: int) -> list[Group]:
     with reading(engine) as session:
         if project_of(session, project_id).kind != Kind.SYMMETRIC:
             return []
-        found = matches(session, project_id)
-    if not found:
+        labels = matches(session, project_id)
+    if not labels:
         return []
-    items, flat = np.unique([(label.left_id, label.right_id) for label in found], return_inverse=True)
+    items, flat = np.unique([(label.left_id, label.right_id) for label in labels], return_inverse=True)
     ends = [(left, right) for left, right in flat.reshape(-1, 2).tolist()]
     component = graph.components(len(items), ends)
     joined: dict[int, list[Label]] = {}
-    for label, (place, _) in zip(found, ends, strict=True):
+    for label, (place, _) in zip(labels, ends, strict=True):
         joined.setdefault(int(component[place]), []).append(label)
-    made = [Group(items[group].tolist(), joined[int(component[group[0]])]) for group in graph.groups(component)]
-    return sorted(made, key=lambda group: (-len(group.items), group.items))
+    label_groups = [Group(items[group].tolist(), joined[int(component[group[0]])]) for group in graph.groups(component)]
+    return sorted(label_groups, key=lambda group: (-len(group.items), group.items))
 
 
-def across(labels: Sequence[Label], apart: Collection[int]) -> list[Label]:
+def across(labels: Sequence[Label], ticked: Collection[int]) -> list[Label]:
     """Return the matches that connect one of these texts with another text."""
-    return [label for label in labels if (label.left_id in apart) != (label.right_id in apart)]
+    return [label for label in labels if (label.left_id in ticked) != (label.right_id in ticked)]
 
 
-def split(engine: Engine, project_id: int, who: str, pairs: Collection[Pair]) -> int:
+def split(engine: Engine, project_id: int, annotator: str, pairs: Collection[Pair]) -> int:
     """Settle those of these pairs as negative that are still matches; return how many.
 
     Nobody is asked about them again. Raises InputError if none of them is a match any more.
     """
     act = f"{ACT}{uuid4().hex}"
-    with acting(engine, Right.ADJUDICATE, project_id, who) as session:
+    with acting(engine, Right.ADJUDICATE, project_id, annotator) as session:
         cut = [label for label in matches(session, project_id) if (label.left_id, label.right_id) in pairs]
         if not cut:
             raise InputError("these labels have changed in the meantime: review the group again")
         store_answers(
             session,
             [
-                settling(project_id, who, label, AnswerKind.NEGATIVE, f"{act}-{place}")
+                settling(project_id, annotator, label, AnswerKind.NEGATIVE, f"{act}-{place}")
                 for place, label in enumerate(cut)
             ],
         )
@@ -84,20 +84,20 @@ def split(engine: Engine, project_id: int, who: str, pairs: Collection[Pair]) ->
     return len(cut)
 
 
-def last_split(engine: Engine, project_id: int, who: str) -> tuple[str, int] | None:
+def last_split(engine: Engine, project_id: int, annotator: str) -> tuple[str, int] | None:
     """Return the reviewer's newest split that is not undone, and how many pairs it still labels."""
     with reading(engine) as session:
-        return newest_act(session, project_id, who, ACT, UNDO)
+        return newest_act(session, project_id, annotator, ACT, UNDO)
 
 
-def undo(engine: Engine, project_id: int, who: str, act: str) -> None:
+def undo(engine: Engine, project_id: int, annotator: str, act: str) -> None:
     """Undo a split: its pairs get back the labels that they would have without it.
 
     An earlier answer of this reviewer counts again if nobody else has answered since; otherwise it is retracted.
     """
-    taken = act.replace(ACT, UNDO, 1)
-    with acting(engine, Right.ADJUDICATE, project_id, who) as session:
-        before = own_before(session, project_id, who, act)
+    undo_act = act.replace(ACT, UNDO, 1)
+    with acting(engine, Right.ADJUDICATE, project_id, annotator) as session:
+        before = own_before(session, project_id, annotator, act)
         store_answers(
             session,
             [
@@ -105,15 +105,15 @@ def undo(engine: Engine, project_id: int, who: str, act: str) -> None:
                     "project_id": project_id,
                     "left_id": pair[0],
                     "right_id": pair[1],
-                    "annotator": who,
-                    "task_id": said.task_id if said else None,
-                    "answer": said.answer if said else AnswerKind.RETRACT,
-                    "note": said.note if said else None,
-                    "settles": said.settles if said else False,
-                    "key": f"{taken}-{place}",
+                    "annotator": annotator,
+                    "task_id": previous.task_id if previous else None,
+                    "answer": previous.answer if previous else AnswerKind.RETRACT,
+                    "note": previous.note if previous else None,
+                    "settles": previous.settles if previous else False,
+                    "key": f"{undo_act}-{place}",
                     "created_at": now(),
                 }
-                for place, pair in enumerate(answered_at_once(session, project_id, who, act))
-                for said in [before.get(pair)]
+                for place, pair in enumerate(answered_at_once(session, project_id, annotator, act))
+                for previous in [before.get(pair)]
             ],
         )

@@ -38,9 +38,9 @@ class Algebra:
 
     groups: int
     matches: int
-    others: int
+    non_matches: int
     contradictions: int
-    shown: list[list[Step]]
+    examples: list[list[Step]]
     problem: str
 
 
@@ -49,14 +49,14 @@ def algebra(engine: Engine, project_id: int) -> Algebra | None:
     with reading(engine) as session:
         if project_of(session, project_id).kind != Kind.SYMMETRIC:
             return None
-        found = links(session, project_id)
-        first = found.contradictions(SHOWN)
-        items = {item for one in first for item in one.path}
+        label_links = links(session, project_id)
+        first = label_links.contradictions(SHOWN)
+        items = {item for contradiction in first for item in contradiction.path}
         by_pair = {(label.left_id, label.right_id): label for label in labels_among(session, project_id, items)}
         records = read_records(session, project_id, items)
-    shown = [_steps(one, by_pair, records) for one in first]
-    counts = found.groups, found.matches, found.others, int(found.clashes.sum())
-    return Algebra(*counts, shown, found.trouble())
+    examples = [_steps(contradiction, by_pair, records) for contradiction in first]
+    counts = label_links.groups, label_links.matches, label_links.others, int(label_links.clashes.sum())
+    return Algebra(*counts, examples, label_links.trouble())
 
 
 def links(session: Session, project_id: int) -> Links:
@@ -65,8 +65,9 @@ def links(session: Session, project_id: int) -> Links:
     return links_of(np.column_stack([left, right]), match == 1)
 
 
-def _steps(one: Contradiction, by_pair: dict[tuple[int, int], Label], records: Records) -> list[Step]:
-    pairs = [(min(step), max(step)) for step in pairwise(one.path)] + [(one.left, one.right)]
+def _steps(contradiction: Contradiction, by_pair: dict[tuple[int, int], Label], records: Records) -> list[Step]:
+    pairs = [(min(step), max(step)) for step in pairwise(contradiction.path)]
+    pairs.append((contradiction.left, contradiction.right))
     labels = [by_pair[pair] for pair in pairs]
     return [Step(case_of(label, records), label.answer, label.annotator) for label in labels]
 

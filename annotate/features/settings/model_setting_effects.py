@@ -39,21 +39,17 @@ def model_lines(old: Settings, new: Settings, changed: dict[str, Any], now: Situ
 
 
 def _encoder(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
-    one = literal(old.encoder)
-    other = literal(new.encoder)
-    yield f"All {now.items:,} texts are encoded again by {other}, which the worker must be able to load."
+    before = literal(old.encoder)
+    after = literal(new.encoder)
+    yield f"All {now.items:,} texts are encoded again by {after}, which the worker must be able to load."
     if now.trained:
-        of = (
-            f"before training and of rounds 1 to {now.matcher}"
-            if now.matcher != 1
-            else "before training and of round 1"
-        )
+        rounds = "round 1" if now.matcher == 1 else f"rounds 1 to {now.matcher}"
         yield (
-            f"The next model is trained from {other} on all labels. The figures {of} belong to {one} and stay: the "
-            "change from one round to the next includes the change of encoder."
+            f"The next model is trained from {after} on all labels. The figures before training and of {rounds} belong "
+            f"to {before} and stay: the change from one round to the next includes the change of encoder."
         )
     elif now.matcher is not None:
-        yield f"The figures before training belong to {one}; with the next batch, those of {other} replace them."
+        yield f"The figures before training belong to {before}; with the next batch, those of {after} replace them."
 
 
 def _scores(now: Situation) -> str:

@@ -33,9 +33,9 @@ def implications(old: Settings, new: Settings, now: Situation) -> list[str]:
 def _people(changed: dict[str, Any], votes: int, now: Situation) -> Iterator[str]:
     words = [name for name in ("question", "guidelines") if name in changed]
     if words and now.labels:
-        which = " and ".join(words)
-        given = f"{counted(now.labels, 'label')} given so far"
-        yield f"Annotators see the new {which} at once; {given} used the old and stay."
+        names = " and ".join(words)
+        labels = f"{counted(now.labels, 'label')} given so far"
+        yield f"Annotators see the new {names} at once; {labels} used the old and stay."
     if "overlap" in changed:
         share = f"{changed['overlap']:.0%}" if changed["overlap"] else "none"
         yield f"In the next batch, {share} of the pairs go to {counted(votes, 'annotator')}; the current one stays."
@@ -94,13 +94,13 @@ def _listed(sizes: list[int]) -> str:
 
 
 def _strategy(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
-    one = STRATEGIES[old.strategy]
-    other = STRATEGIES[new.strategy]
-    if not now.trained and one.seed == other.seed:
-        yield f"{other.title} applies once a model is trained; until then pairs are chosen as before."
+    old_entry = STRATEGIES[old.strategy]
+    new_entry = STRATEGIES[new.strategy]
+    if not now.trained and old_entry.seed == new_entry.seed:
+        yield f"{new_entry.title} applies once a model is trained; until then pairs are chosen as before."
         return
-    yield f"{other.title} applies from batch {now.batch + 1} on; earlier batches stay as they are."
-    if other.static and not one.static:
+    yield f"{new_entry.title} applies from batch {now.batch + 1} on; earlier batches stay as they are."
+    if new_entry.static and not old_entry.static:
         yield f"All {now.items:,} texts are encoded by the pre-trained encoder again if its vectors no longer exist."
 
 
@@ -126,9 +126,9 @@ def _candidates(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
 def _measuring(old: Settings, new: Settings, changed: dict[str, Any], now: Situation) -> Iterator[str]:
     audited = not now.gold and now.measured_items > 1
     if "audit_every" in changed and audited:
-        one, other = (f"one pair in {of}" if of else "none" for of in (old.audit_every, new.audit_every))
+        old_share, new_share = (f"one pair in {n}" if n else "none" for n in (old.audit_every, new.audit_every))
         tail = " Then only audit batches narrow the intervals." if not new.audit_every else ""
-        yield f"From batch {now.batch + 1} on, audit pairs: {other} instead of {one}.{tail}"
+        yield f"From batch {now.batch + 1} on, audit pairs: {new_share} instead of {old_share}.{tail}"
     if "target_precision" in changed and (now.gold or audited):
-        when = "at once" if now.gold else "with the next update of the figures"
-        yield f"Monitor compares precision with {new.target_precision:g} instead of {old.target_precision:g}, {when}."
+        time = "at once" if now.gold else "with the next update of the figures"
+        yield f"Monitor compares precision with {new.target_precision:g} instead of {old.target_precision:g}, {time}."

@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.features.studies.rating_scores import PAPER, results
 from allpairs.db.corpus.table_files import write_table
 from allpairs.db.errors import InputError
+from allpairs.db.estimate import Estimate
 from allpairs.db.projects.studies import CRITERIA, ratings_of, study_of, units_of
 from allpairs.db.schema.engine import reading
 
@@ -26,22 +27,22 @@ _FIGURE = {
 }
 
 
-def write_study(engine: Engine, project_id: int, study_id: int, what: str, path: Path) -> None:
+def write_study(engine: Engine, project_id: int, study_id: int, table: str, path: Path) -> None:
     """Write `ratings` or `figures` of the study to the file.
 
     Raises InputError for another word, and if the project has no such study.
     """
     writers: dict[str, Callable[[Engine, int, int, Path], None]] = {RATINGS: _ratings, FIGURES: _figures}
-    if what not in writers:
-        raise InputError(f"a study has no file {what!r}: use {' or '.join(writers)}")
-    writers[what](engine, project_id, study_id, path)
+    if table not in writers:
+        raise InputError(f"a study has no file {table!r}: use {' or '.join(writers)}")
+    writers[table](engine, project_id, study_id, path)
 
 
 def _ratings(engine: Engine, project_id: int, study_id: int, path: Path) -> None:
     with reading(engine) as session:
         study_of(session, project_id, study_id)
         units = {unit.id: unit for unit in units_of(session, study_id)}
-        found = ratings_of(session, study_id)
+        ratings = ratings_of(session, study_id)
     columns = {
         "number": int,
         "models": str,
@@ -52,10 +53,10 @@ def _ratings(engine: Engine, project_id: int, study_id: int, path: Path) -> None
         "rated_at": str,
     }
     rows = []
-    for one in found:
-        unit = units[one.unit_id]
-        texts = [unit.position + 1, "; ".join(unit.models), unit.passage, unit.question, one.rater]
-        rows.append([*texts, *(int(one.scores[name]) for name in CRITERIA), one.at.isoformat()])
+    for rating in ratings:
+        unit = units[rating.unit_id]
+        texts = [unit.position + 1, "; ".join(unit.models), unit.passage, unit.question, rating.rater]
+        rows.append([*texts, *(int(rating.scores[name]) for name in CRITERIA), rating.at.isoformat()])
     write_table(path, columns, rows, for_people=True)
 
 
@@ -64,16 +65,18 @@ def _figures(engine: Engine, project_id: int, study_id: int, path: Path) -> None
 
 
 def _figure_rows(engine: Engine, project_id: int, study_id: int) -> Iterator[Row]:
-    found = results(engine, project_id, study_id)
-    for scores in found.scores:
+    outcome = results(engine, project_id, study_id)
+    for scores in outcome.scores:
         printed = dict(zip(CRITERIA, PAPER.get(scores.model, ()), strict=False))
-        for name, one in scores.shares.items():
-            figure: Row = [one.value, one.low, one.high, one.labels] if one else [None, None, None, 0]
-            yield [scores.model, name, "share of good ratings", *figure, printed.get(name)]
-    if gain := found.gain:
-        for name, one in gain.differences.items():
-            yield [gain.better, name, f"gain over {gain.than}", one.value, one.low, one.high, one.labels, None]
-    for agreement in found.agreement:
-        for name, one in agreement.figures.items():
-            figure = [one.value, one.low, one.high, one.labels] if one else [None, None, None, 0]
-            yield ["raters", agreement.criterion, name, *figure, None]
+        for name, estimate in scores.shares.items():
+            yield [scores.model, name, "share of good ratings", *_cells(estimate), printed.get(name)]
+    if gain := outcome.gain:
+        for name, difference in gain.differences.items():
+            yield [gain.better, name, f"gain over {gain.than}", *_cells(difference), None]
+    for agreement in outcome.agreement:
+        for name, estimate in agreement.figures.items():
+            yield ["raters", agreement.criterion, name, *_cells(estimate), None]
+
+
+def _cells(estimate: Estimate | None) -> Row:
+    return [estimate.value, estimate.low, estimate.high, estimate.labels] if estimate else [None, None, None, 0]

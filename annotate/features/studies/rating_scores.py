@@ -60,12 +60,12 @@ class Gain:
 class Agreement:
     """Agreement of raters by one criterion, over questions with two or more ratings; None: not defined.
 
-    why: a sentence if kappa is low because one answer is rare.
+    kappa_note: a sentence if kappa is low because one answer is rare.
     """
 
     criterion: str
     figures: Mapping[str, Estimate | None]
-    why: str
+    kappa_note: str
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def results(engine: Engine, project_id: int, study_id: int) -> Results:
         study = study_of(session, project_id, study_id)
         units = units_of(session, study_id)
         rated = ratings_of(session, study_id)
-    raters = sorted({one.rater for one in rated})
+    raters = sorted({rating.rater for rating in rated})
     by_unit = _by_unit(rated)
-    common = [found for found in by_unit.values() if len(found) > 1]
+    common = [ratings for ratings in by_unit.values() if len(ratings) > 1]
     rng = np.random.default_rng(study.seed)  # so that the figures stay the same when the page is redrawn
     agreement = [_agreement(name, common, rng) for name in CRITERIA] if common else []
     scores = [_scores(model, units, by_unit) for model in study.models]
@@ -99,52 +99,54 @@ def results(engine: Engine, project_id: int, study_id: int) -> Results:
 
 
 def _by_unit(rated: Sequence[Rated]) -> dict[int, list[Rated]]:
-    found: dict[int, list[Rated]] = {}
-    for one in rated:
-        found.setdefault(one.unit_id, []).append(one)
-    return found
+    by_unit: dict[int, list[Rated]] = {}
+    for rating in rated:
+        by_unit.setdefault(rating.unit_id, []).append(rating)
+    return by_unit
 
 
 def _scores(model: str, units: Sequence[StudyUnit], by_unit: Mapping[int, list[Rated]]) -> Scores:
-    mine = [by_unit[unit.id] for unit in units if model in unit.models and unit.id in by_unit]
-    shares = {name: share([[one.scores[name] for one in found] for found in mine]) for name in CRITERIA}
-    return Scores(model, len(mine), shares)
+    rated = [by_unit[unit.id] for unit in units if model in unit.models and unit.id in by_unit]
+    shares = {name: share([[rating.scores[name] for rating in ratings] for ratings in rated]) for name in CRITERIA}
+    return Scores(model, len(rated), shares)
 
 
-def share(said: Sequence[Sequence[bool]]) -> Estimate | None:
+def share(questions: Sequence[Sequence[bool]]) -> Estimate | None:
     """Return the mean rating, averaged first by question, then over questions; None without ratings.
 
     The interval is Wilson's (1927) for a sample of questions, at the effective sample size of Korn and Graubard (1998):
     ratings of the same question are correlated, so n questions whose means have the variance v count as
     p(1 - p)n / v ratings; at most the number of ratings, and at least the number of questions.
     """
-    if not said:
+    if not questions:
         return None
-    means = np.array([np.mean(one) for one in said])
-    ratings = sum(map(len, said))
+    means = np.array([np.mean(ratings) for ratings in questions])
+    count = sum(map(len, questions))
     p = float(means.mean())
     spread = float(means.var())
-    worth = len(said) * p * (1 - p) / spread if spread > 0 else float(ratings if 0 < p < 1 else len(said))
-    worth = min(max(worth, len(said)), ratings)
-    return Estimate(p, *wilson(p * worth, worth), METHOD, ratings)
+    worth = len(questions) * p * (1 - p) / spread if spread > 0 else float(count if 0 < p < 1 else len(questions))
+    worth = min(max(worth, len(questions)), count)
+    return Estimate(p, *wilson(p * worth, worth), METHOD, count)
 
 
 def _gain(units: Sequence[StudyUnit], by_unit: Mapping[int, list[Rated]]) -> Gain | None:
     """Return the paper's main comparison: back-training's questions against self-training's."""
-    own, back = BEGUN[1:]
+    baseline, back = BEGUN[1:]
     by_model = {
         model: {unit.passage: by_unit[unit.id] for unit in units if model in unit.models and unit.id in by_unit}
-        for model in (own, back)
+        for model in (baseline, back)
     }
-    both = [passage for passage in by_model[back] if passage in by_model[own]]
-    if not both:
+    passages = [passage for passage in by_model[back] if passage in by_model[baseline]]
+    if not passages:
         return None
 
     def mean(model: str, passage: str, name: str) -> float:
-        return float(np.mean([one.scores[name] for one in by_model[model][passage]]))
+        return float(np.mean([rating.scores[name] for rating in by_model[model][passage]]))
 
-    gains = {name: [mean(back, passage, name) - mean(own, passage, name) for passage in both] for name in CRITERIA}
-    return Gain(back, own, len(both), {name: difference(found) for name, found in gains.items()})
+    gains = {
+        name: [mean(back, passage, name) - mean(baseline, passage, name) for passage in passages] for name in CRITERIA
+    }
+    return Gain(back, baseline, len(passages), {name: difference(values) for name, values in gains.items()})
 
 
 def difference(gains: Sequence[float]) -> Estimate:
@@ -154,20 +156,20 @@ def difference(gains: Sequence[float]) -> Estimate:
     each kind (better, worse, and twice equal); its width is never 0.
     """
     n = len(gains) + 2
-    found = np.array(gains)
-    centre = found.sum() / n
-    half = Z * sqrt(((found**2).sum() + 1) / n - centre**2) / sqrt(n)
-    value = float(found.mean())
+    values = np.array(gains)
+    centre = values.sum() / n
+    half = Z * sqrt(((values**2).sum() + 1) / n - centre**2) / sqrt(n)
+    value = float(values.mean())
     low = max(-1.0, float(centre - half))
     high = min(1.0, float(centre + half))
     return Estimate(value, min(low, value), max(high, value), MATCHED, len(gains))
 
 
 def _agreement(criterion: str, common: Sequence[Sequence[Rated]], rng: np.random.Generator) -> Agreement:
-    yes = np.array([sum(one.scores[criterion] for one in found) for found in common])
-    counts = np.stack([yes, np.array([len(found) for found in common]) - yes], axis=1)
+    yes = np.array([sum(rating.scores[criterion] for rating in ratings) for ratings in common])
+    counts = np.stack([yes, np.array([len(ratings) for ratings in common]) - yes], axis=1)
     figures = {name: estimate(coefficient, counts, rng=rng) for name, coefficient in AGREEMENT.items()}
-    if len(pair := sorted({one.rater for found in common for one in found})) == 2:
+    if len(pair := sorted({rating.rater for ratings in common for rating in ratings})) == 2:
         figures["Kappa"] = cohen_estimate(_table(criterion, common, pair), rng)
     return Agreement(criterion, figures, why_kappa_is_low(counts, ANSWERS))
 
@@ -175,7 +177,7 @@ def _agreement(criterion: str, common: Sequence[Sequence[Rated]], rng: np.random
 def _table(criterion: str, common: Sequence[Sequence[Rated]], pair: Sequence[str]) -> np.ndarray:
     """Return the questions cross-tabulated by the answers (yes, no) of two raters."""
     table = np.zeros((2, 2), dtype=int)
-    for found in common:
-        one, other = sorted(found, key=lambda rated: pair.index(rated.rater))
-        table[int(not one.scores[criterion]), int(not other.scores[criterion])] += 1
+    for ratings in common:
+        first, second = sorted(ratings, key=lambda rated: pair.index(rated.rater))
+        table[int(not first.scores[criterion]), int(not second.scores[criterion])] += 1
     return table

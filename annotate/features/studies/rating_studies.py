@@ -93,8 +93,8 @@ def read_asked(path: Path) -> list[dict[str, Any]]:
     """Return the test passages: `passage`, `reference`, and questions by model. Raises InputError for another file."""
     with path.open(encoding="utf-8") as file:
         try:
-            found = [json.loads(line) for line in file]
-            return [{"passage": row["passage"], REFERENCE: row["reference"], **row["questions"]} for row in found]
+            rows = [json.loads(line) for line in file]
+            return [{"passage": row["passage"], REFERENCE: row["reference"], **row["questions"]} for row in rows]
         except (ValueError, KeyError, TypeError):
             raise InputError(f"{path.name} does not hold questions about passages; run the pipeline again") from None
 
@@ -116,12 +116,12 @@ def draw(rows: Sequence[dict[str, Any]], models: Sequence[str], passages: int, r
     if passages > len(distinct):
         raise InputError(f"the run has {counted(len(distinct), 'test passage')}: choose {len(distinct):,} or fewer")
     units = []
-    for at in rng.choice(len(distinct), passages, replace=False).tolist():
+    for i in rng.choice(len(distinct), passages, replace=False).tolist():
         by_question: dict[str, list[str]] = {}
         for model in models:
-            by_question.setdefault(distinct[at][model], []).append(model)
-        units += [Unit(distinct[at]["passage"], question, who) for question, who in by_question.items()]
-    return [units[at] for at in rng.permutation(len(units)).tolist()]
+            by_question.setdefault(distinct[i][model], []).append(model)
+        units += [Unit(distinct[i]["passage"], question, model_names) for question, model_names in by_question.items()]
+    return [units[i] for i in rng.permutation(len(units)).tolist()]
 
 
 def start(
@@ -131,17 +131,17 @@ def start(
 
     Raises InputError for models that the run does not have, and for more questions than it has or people could rate.
     """
-    found = made(engine, project_id, run_id, number)
-    if found.kind != ASKED:
-        raise InputError(f"{found.title} has no questions about test passages")
+    output = made(engine, project_id, run_id, number)
+    if output.kind != ASKED:
+        raise InputError(f"{output.title} has no questions about test passages")
     if not models:
         raise InputError("choose at least one model")
-    if unknown := [model for model in models if model not in asked_by(found.path)]:
+    if unknown := [model for model in models if model not in asked_by(output.path)]:
         raise InputError(f"there is no model {unknown[0]!r} in this run: reload the page")
     if not 1 <= passages <= MOST // len(models):
         most = f"{MOST // len(models):,} passages for {counted(len(models), 'model')}"
         raise InputError(f"choose 1 to {most}, not {passages:,}: people can rate {MOST:,} questions in all")
-    units = draw(read_asked(found.path), models, passages, np.random.default_rng(seed))
+    units = draw(read_asked(output.path), models, passages, np.random.default_rng(seed))
     with acting(engine, Right.CHANGE, project_id) as session:
         run_of(session, project_id, run_id)
         study = Study(project_id=project_id, run_id=run_id, models=list(models), per_model=passages, seed=seed)
@@ -168,17 +168,18 @@ def desk(engine: Engine, project_id: int, study_id: int, rater: str, position: i
         rated = count_rated(session, study_id).get(rater, 0)
         unrated = first_unrated(session, study_id, rater)
         end = units if unrated is None else unrated
-        at = end if position is None else min(max(position, 0), end)
-        unit = unit_at(session, study_id, at)
-        own = ratings_of(session, study_id, rater, unit.id) if unit else []
-    return Desk(unit, own[0].scores if own else {}, rated, units, at - 1 if at else None, at + 1 if at < end else None)
+        place = end if position is None else min(max(position, 0), end)
+        unit = unit_at(session, study_id, place)
+        stored = ratings_of(session, study_id, rater, unit.id) if unit else []
+    scores = stored[0].scores if stored else {}
+    return Desk(unit, scores, rated, units, place - 1 if place else None, place + 1 if place < end else None)
 
 
 def own_scores(engine: Engine, unit: StudyUnit, rater: str) -> Scores:
     """Return the rater's last rating of the unit; empty if there is none."""
     with reading(engine) as session:
-        found = ratings_of(session, unit.study_id, rater, unit.id)
-    return found[0].scores if found else {}
+        ratings = ratings_of(session, unit.study_id, rater, unit.id)
+    return ratings[0].scores if ratings else {}
 
 
 def rate(engine: Engine, project_id: int, unit_id: int, rater: str, scores: Scores) -> None:

@@ -57,11 +57,11 @@ def list_all(as_json: Json = False) -> None:
 
     Example: allpairs people list --json
     """
-    found = services.list_people(database(), now())
+    people_rows = services.list_people(database(), now())
     if as_json:
-        print_json([_row(person) for person in found])
-    elif found:
-        print_columns(("name", "state", "browsers", "last seen", "roles"), map(_cells, found))
+        print_json([_row(person) for person in people_rows])
+    elif people_rows:
+        print_columns(("name", "state", "browsers", "last seen", "roles"), map(_cells, people_rows))
     else:
         remark("there is no account yet; to create one, see allpairs people add --help")
 
@@ -175,11 +175,11 @@ def list_tokens(name: Name, as_json: Json = False) -> None:
     Example: allpairs people tokens Ben
     """
     engine = database()
-    found = [_token_row(one) for one in tokens.list_tokens(engine, services.id_of(engine, name))]
+    rows = [_token_row(token_) for token_ in tokens.list_tokens(engine, services.id_of(engine, name))]
     if as_json:
-        print_json(found)
-    elif found:
-        print_columns(tuple(found[0]), [["–" if cell is None else cell for cell in row.values()] for row in found])
+        print_json(rows)
+    elif rows:
+        print_columns(tuple(rows[0]), [["–" if cell is None else cell for cell in row.values()] for row in rows])
     else:
         remark(f"{name} has no token")
 
@@ -195,8 +195,8 @@ def withdraw(name: Name, number: Annotated[int, typer.Argument(help="Its number,
 
 def _token_row(row: ApiToken) -> dict[str, object]:
     times = {"made": row.created_at, "until": row.expires_at, "used": row.used_at}
-    shown = {name: time and time.isoformat(timespec="minutes") for name, time in times.items()}
-    return {"number": row.id, "for": row.purpose, "scopes": tokens.in_words(row.scopes), **shown}
+    time_texts = {name: time and time.isoformat(timespec="minutes") for name, time in times.items()}
+    return {"number": row.id, "for": row.purpose, "scopes": tokens.in_words(row.scopes), **time_texts}
 
 
 def _for(name: str, act: Callable[[Engine, int], None]) -> None:
@@ -224,6 +224,6 @@ def _row(person: services.PersonRow) -> dict[str, object]:
 
 def _cells(person: services.PersonRow) -> tuple[object, ...]:
     state = "disabled" if person.disabled else "administrator" if person.administrator else ""
-    seen = f"{person.seen_at:%Y-%m-%d %H:%M} UTC" if person.seen_at else ""
+    last_seen = f"{person.seen_at:%Y-%m-%d %H:%M} UTC" if person.seen_at else ""
     roles = ", ".join(f"{project}: {role}" for project, role in person.roles.items())
-    return person.name, state, person.browsers, seen, roles
+    return person.name, state, person.browsers, last_seen, roles

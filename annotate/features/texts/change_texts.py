@@ -113,9 +113,9 @@ def sent(rows: Sequence[Mapping[str, str]], act: Act, side: Side) -> Iterator[So
 def preview(engine: Engine, project: str, source: Source, progress: Progress = no_progress) -> Outcome:
     """Return what the file would change. Raises InputError, one line with file, row and column, for a bad file."""
     with reading(engine) as session:
-        found = project_for(session, Right.CHANGE, project)
-        wanted, notes = _read(found, source, progress)
-        plan = _plan(session, found, source, wanted, progress)
+        stored_project = project_for(session, Right.CHANGE, project)
+        entries, notes = _read(stored_project, source, progress)
+        plan = _plan(session, stored_project, source, entries, progress)
     return Outcome(plan.counts, dict(plan.examples), notes)
 
 
@@ -126,22 +126,22 @@ def apply(engine: Engine, project: str, source: Source, progress: Progress = no_
     Raises InputError as `preview` does, and if too few texts would be left for a pair.
     """
     with reading(engine) as session:  # comparing with every text must not block annotators
-        found = project_for(session, Right.CHANGE, project)
-        wanted, notes = _read(found, source, progress)
-        plan = _plan(session, found, source, wanted, progress)
+        stored_project = project_for(session, Right.CHANGE, project)
+        entries, notes = _read(stored_project, source, progress)
+        plan = _plan(session, stored_project, source, entries, progress)
     if not plan.moves:
         return Outcome(plan.counts, dict(plan.examples), notes)
-    with acting(engine, Right.CHANGE, found.id) as session:
-        own = project_of(session, found.id)
-        if state_of(session, own.id) != plan.state:  # somebody else has changed texts meanwhile
-            plan = _plan(session, own, source, wanted, progress)
-        who = _name(session, engine)
-        change = store_change(session, own, plan, who, source.path.name)
-        drop_withdrawn_tasks(session, own.id)
+    with acting(engine, Right.CHANGE, stored_project.id) as session:
+        project_ = project_of(session, stored_project.id)
+        if state_of(session, project_.id) != plan.state:  # somebody else has changed texts meanwhile
+            plan = _plan(session, project_, source, entries, progress)
+        person_name = _name(session, engine)
+        change = store_change(session, project_, plan, person_name, source.path.name)
+        drop_withdrawn_tasks(session, project_.id)
         new = {name: getattr(change, name) for name in ("number", "added", "changed", "withdrawn")}
-        add_event(session, person_of(engine), EventKind.TEXTS, own.id, source.path.name, new=new)
+        add_event(session, person_of(engine), EventKind.TEXTS, project_.id, source.path.name, new=new)
         stored = _changed(change, True)
-    update_groups(engine, found.id)
+    update_groups(engine, stored_project.id)
     return Outcome(plan.counts, dict(plan.examples), notes, stored)
 
 
@@ -170,7 +170,7 @@ def list_changes(engine: Engine, project_id: int) -> list[Changed]:
     """Return the last hundred changes of the project's texts, the newest first."""
     with reading(engine) as session:
         newest = newest_change(session, project_id)
-        return [_changed(one, newest is not None and one.id == newest.id) for one in changes_of(session, project_id)]
+        return [_changed(row, newest is not None and row.id == newest.id) for row in changes_of(session, project_id)]
 
 
 def text_columns(engine: Engine, project_id: int, side: Side) -> tuple[str, ...]:
@@ -214,11 +214,11 @@ def _identifiers(path: Path, column: str) -> list[str]:
 
 
 def _plan(
-    session: Session, project: Project, source: Source, wanted: Staging | Sequence[str], progress: Progress
+    session: Session, project: Project, source: Source, entries: Staging | Sequence[str], progress: Progress
 ) -> TextPlan:
-    if isinstance(wanted, Staging):
-        return plan_texts(session, project.id, source.side, wanted, progress)
-    return plan_withdrawal(session, project.id, source.side, wanted)
+    if isinstance(entries, Staging):
+        return plan_texts(session, project.id, source.side, entries, progress)
+    return plan_withdrawal(session, project.id, source.side, entries)
 
 
 def _name(session: Session, engine: Engine) -> str:

@@ -104,7 +104,7 @@ def list_(project: Project, as_json: Json = False) -> None:
     print_columns(header, map(_row, changes))
 
 
-def _row(one: Changed) -> tuple[object, ...]:
-    undone = f"{one.undone_at:%Y-%m-%d %H:%M} UTC" if one.undone_at else ""
-    counts = one.added, one.changed, one.withdrawn
-    return one.number, f"{one.at:%Y-%m-%d %H:%M} UTC", one.who or NOBODY, one.source, *counts, undone
+def _row(change: Changed) -> tuple[object, ...]:
+    undone = f"{change.undone_at:%Y-%m-%d %H:%M} UTC" if change.undone_at else ""
+    counts = change.added, change.changed, change.withdrawn
+    return change.number, f"{change.at:%Y-%m-%d %H:%M} UTC", change.who or NOBODY, change.source, *counts, undone

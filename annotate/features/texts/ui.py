@@ -33,7 +33,7 @@ SIDES = {Side.LEFT: "Left list", Side.RIGHT: "Right list"}
 class Checked:
     """The outcome of checking or applying a file: what was asked, and what it changes or an error."""
 
-    asked: tuple[int, Source]
+    request: tuple[int, Source]
     outcome: Outcome | None = None
     error: str = ""
 
@@ -46,13 +46,13 @@ def texts(project: Project) -> None:
         "What the file is for",
         list(ACTS),
         default=Act.ADD,
-        format_func=lambda one: ACTS[one],
+        format_func=lambda name: ACTS[name],
         required=True,
         key="texts_act",
     )
     side = Side.LEFT
     if project.kind == Kind.BIPARTITE:
-        side = st.radio("List", list(SIDES), format_func=lambda one: SIDES[one], horizontal=True, key="texts_side")
+        side = st.radio("List", list(SIDES), format_func=lambda name: SIDES[name], horizontal=True, key="texts_side")
     path = chosen_file("change_texts")
     if path is not None and act is not None:
         with told():
@@ -64,29 +64,29 @@ def texts(project: Project) -> None:
 def _source(project: Project, path: Path, act: Act, side: Side) -> Source:
     """Draw the choice of columns, and return the file with them. Raises InputError if it cannot be read."""
     names = column_names(path)
-    wanted = change_texts.text_columns(engine(), project.id, side)
+    columns = change_texts.text_columns(engine(), project.id, side)
     with st.container(horizontal=True):
         id_column = st.selectbox("Column of ids", names, index=_place(names, "id"), key="texts_id")
         chosen = [
             st.selectbox(
-                "Column of texts" if len(wanted) == 1 else f"Column for {literal(name)}",
+                "Column of texts" if len(columns) == 1 else f"Column for {literal(name)}",
                 names,
                 index=_place(names, name, 1),
-                key=f"texts_text_{at}",
+                key=f"texts_text_{i}",
             )
-            for at, name in enumerate(wanted if act == Act.ADD else ())
+            for i, name in enumerate(columns if act == Act.ADD else ())
         ]
     return Source(path, act, side, Columns(str(id_column), tuple(map(str, chosen)) or ("text",)))
 
 
-def _place(names: list[str], wanted: str, otherwise: int = 0) -> int:
-    return names.index(wanted) if wanted in names else min(otherwise, len(names) - 1)
+def _place(names: list[str], name: str, otherwise: int = 0) -> int:
+    return names.index(name) if name in names else min(otherwise, len(names) - 1)
 
 
 def _check(project: Project, source: Source) -> None:
-    asked = project.id, source
-    last: Checked = st.session_state.get("texts_checked", Checked(asked))
-    last = last if last.asked == asked else Checked(asked)
+    request = project.id, source
+    last: Checked = st.session_state.get("texts_checked", Checked(request))
+    last = last if last.request == request else Checked(request)
     with st.container(horizontal=True):
         check = st.button("Check file", key="texts_check", icon=":material/fact_check:")
         off = last.outcome is None or last.outcome.change is not None or not _changing(last.outcome)
@@ -135,7 +135,7 @@ def _changes(project: Project) -> None:
         return
     st.markdown("**Changes so far**")
     st.dataframe(pd.DataFrame(map(_row, changes)), hide_index=True, alt="Changes of texts so far")
-    newest = next((one for one in changes if one.can_undo), None)
+    newest = next((change for change in changes if change.can_undo), None)
     if newest is None:
         return
     help_ = (
@@ -149,13 +149,13 @@ def _changes(project: Project) -> None:
             st.rerun()
 
 
-def _row(one: Changed) -> dict[str, object]:
-    told = [counted(getattr(one, name), "id") + f" {name}" for name in ("added", "changed", "withdrawn")]
+def _row(change: Changed) -> dict[str, object]:
+    counts = [counted(getattr(change, name), "id") + f" {name}" for name in ("added", "changed", "withdrawn")]
     return {
-        "change": one.number,
-        "when (UTC)": f"{one.at:%Y-%m-%d %H:%M}",
-        "who": one.who or NOBODY,
-        "file": one.source,
-        "what": ", ".join(words for words in told if not words.startswith("0 ")),
-        "undone (UTC)": f"{one.undone_at:%Y-%m-%d %H:%M}" if one.undone_at else "",
+        "change": change.number,
+        "when (UTC)": f"{change.at:%Y-%m-%d %H:%M}",
+        "who": change.who or NOBODY,
+        "file": change.source,
+        "what": ", ".join(words for words in counts if not words.startswith("0 ")),
+        "undone (UTC)": f"{change.undone_at:%Y-%m-%d %H:%M}" if change.undone_at else "",
     }

@@ -21,11 +21,11 @@ def list_all(name: Name, as_json: Json = False) -> None:
     Example: allpairs webhooks list questions
     """
     engine = database()
-    found = services.list_webhooks(engine, project_by_name(engine, name).id)
+    hooks = services.list_webhooks(engine, project_by_name(engine, name).id)
     if as_json:
-        print_json([_as_dict(row) for row in found])
-    elif found:
-        rows = ((row.id, row.url, ", ".join(row.kinds), "on" if row.active else "off") for row in found)
+        print_json([_as_dict(row) for row in hooks])
+    elif hooks:
+        rows = ((row.id, row.url, ", ".join(row.kinds), "on" if row.active else "off") for row in hooks)
         print_columns(("number", "address", "told about", "state"), rows)
     else:
         remark("this project has no webhooks; to add one, see allpairs webhooks add --help")
@@ -45,8 +45,8 @@ def add(
     Example: allpairs webhooks add questions https://example.org/hook --kind batch.ready
     """
     engine = database()
-    made = services.add(engine, project_by_name(engine, name).id, url, kinds or services.OFFERED)
-    print(made.webhook_id, made.secret)
+    webhook = services.add(engine, project_by_name(engine, name).id, url, kinds or services.OFFERED)
+    print(webhook.webhook_id, webhook.secret)
 
 
 @webhooks.command()

@@ -45,10 +45,10 @@ def webhooks(project_id: int) -> None:
         "system takes it. Messages hold ids, never texts."
     )
     listed = st.container()
-    made = _form(project_id)
+    new_webhook = _form(project_id)
     with listed:  # the new one, too
         hooks = services.list_webhooks(engine(), project_id)
-        draw_page(hooks, lambda row: _listed(project_id, row, made), f"webhooks_page_{project_id}")
+        draw_page(hooks, lambda row: _listed(project_id, row, new_webhook), f"webhooks_page_{project_id}")
 
 
 def _form(project_id: int) -> Made | None:
@@ -67,24 +67,24 @@ def _form(project_id: int) -> Made | None:
             persist_state=DRAFT,
         )
         if st.button("Add webhook", key=f"webhook_add_{project_id}", icon=":material/webhook:"):
-            made = _made(lambda: services.add(engine(), project_id, url, kinds))
-            if made is not None:
-                st.session_state[made_key] = made
+            webhook = _made(lambda: services.add(engine(), project_id, url, kinds))
+            if webhook is not None:
+                st.session_state[made_key] = webhook
                 refill({url_key: "", kinds_key: list(services.OFFERED)})
-    shown: Made | None = st.session_state.pop(made_key, None)
-    return shown
+    new_webhook: Made | None = st.session_state.pop(made_key, None)
+    return new_webhook
 
 
-def _listed(project_id: int, row: Webhook, made: Made | None) -> None:
-    """Draw a webhook, what can be done with it, and its log. made: the webhook whose secret is shown."""
+def _listed(project_id: int, row: Webhook, new_webhook: Made | None) -> None:
+    """Draw a webhook, what can be done with it, and its log. new_webhook: the webhook whose secret is shown."""
     with st.container(border=True, key=f"webhook_{row.id}"):
-        _acts(project_id, row, made)
+        _acts(project_id, row, new_webhook)
 
 
-def _acts(project_id: int, row: Webhook, made: Made | None) -> None:
+def _acts(project_id: int, row: Webhook, new_webhook: Made | None) -> None:
     st.markdown(f"**{literal(row.url)}**")
-    told = ", ".join(TITLES[kind].lower() for kind in row.kinds)
-    st.caption(f"{'' if row.active else 'Off. '}Told about: {told}. Added {ago(row.created_at)}.")
+    kinds = ", ".join(TITLES[kind].lower() for kind in row.kinds)
+    st.caption(f"{'' if row.active else 'Off. '}Told about: {kinds}. Added {ago(row.created_at)}.")
     with st.container(horizontal=True):
         st.button(
             "Send a test",
@@ -102,40 +102,42 @@ def _acts(project_id: int, row: Webhook, made: Made | None) -> None:
             args=(services.switch, project_id, row.id, not row.active),
         )
         if st.button("Replace the secret", key=f"secret_{row.id}", icon=":material/key:"):
-            made = _made(lambda: services.renew_secret(engine(), project_id, row.id))
+            new_webhook = _made(lambda: services.renew_secret(engine(), project_id, row.id))
         with st.popover("Delete", icon=":material/delete:", key=f"delete_webhook_{row.id}"):
             st.write("Messages that still wait are not sent, and its log is deleted.")
             st.button(
                 "Delete webhook", key=f"remove_{row.id}", on_click=_act, args=(services.remove, project_id, row.id)
             )
-    if made is not None and made.webhook_id == row.id:
+    if new_webhook is not None and new_webhook.webhook_id == row.id:
         st.success("Copy the secret now. It will not be shown again.", icon=":material/check:")
-        st.code(made.secret, language=None)
+        st.code(new_webhook.secret, language=None)
     with st.expander("Messages", key=f"log_{row.id}"):
-        found = services.deliveries(engine(), project_id, row.id)
-        waits = any(one.delivery.state == DeliveryState.WAITING for one in found)
+        logged = services.deliveries(engine(), project_id, row.id)
+        waits = any(message.delivery.state == DeliveryState.WAITING for message in logged)
         st.fragment(_log, run_every=EVERY if waits else None)(project_id, row.id, waits)
 
 
 def _log(project_id: int, webhook_id: int, waited: bool) -> None:
     """Draw the newest messages; redraw the page once none waits any more."""
     try:
-        found = services.deliveries(engine(), project_id, webhook_id)
+        logged = services.deliveries(engine(), project_id, webhook_id)
     except InputError:  # deleted in another browser, meanwhile
         st.rerun()
-    if waited and not any(one.delivery.state == DeliveryState.WAITING for one in found):
+    if waited and not any(message.delivery.state == DeliveryState.WAITING for message in logged):
         st.rerun()
-    st.caption(f"The newest messages; they are kept for {KEPT.days} days." if found else "There are no messages yet.")
-    for one in found:
-        _message(project_id, one)
+    st.caption(f"The newest messages; they are kept for {KEPT.days} days." if logged else "There are no messages yet.")
+    for message in logged:
+        _message(project_id, message)
 
 
-def _message(project_id: int, one: Logged) -> None:
-    row, (colour, icon) = one.delivery, STATES[one.delivery.state]
+def _message(project_id: int, message: Logged) -> None:
+    row, (colour, icon) = message.delivery, STATES[message.delivery.state]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(row.state, icon=icon, color=colour)
-        st.markdown(f"**{TITLES[one.kind]}**", width="content")
-        st.caption(f"{one.at:%Y-%m-%d %H:%M} UTC, {counted(row.attempts, 'attempt')}{_next(one)}", width="content")
+        st.markdown(f"**{TITLES[message.kind]}**", width="content")
+        st.caption(
+            f"{message.at:%Y-%m-%d %H:%M} UTC, {counted(row.attempts, 'attempt')}{_next(message)}", width="content"
+        )
         if row.state != DeliveryState.DELIVERED and row.attempts:
             st.button(
                 "Send again",
@@ -148,8 +150,8 @@ def _message(project_id: int, one: Logged) -> None:
         st.caption(f":red[{literal(row.error)}]")
 
 
-def _next(one: Logged) -> str:
-    row = one.delivery
+def _next(message: Logged) -> str:
+    row = message.delivery
     return f", next at {row.next_at:%H:%M} UTC" if row.state == DeliveryState.WAITING and row.attempts else ""
 
 

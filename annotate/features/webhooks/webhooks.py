@@ -44,24 +44,24 @@ def add(engine: Engine, project_id: int, url: str, kinds: Collection[str]) -> Ma
     Raises InputError for an address that it may not have, without a kind or for an unknown one, and beyond 20 webhooks.
     """
     url = checked_url(url, allowed_networks())
-    wanted = _checked_kinds(kinds)
+    checked_kinds = _checked_kinds(kinds)
     with acting(engine, Right.CHANGE, project_id) as session:
         if len(rows.webhooks_of(session, project_id)) >= MOST:
             raise InputError(f"a project can have {MOST} webhooks: delete one first")
-        by = person_of(session.connection())
+        person_id = person_of(session.connection())
         secret = rows.new_secret()
-        row = Webhook(project_id=project_id, url=url, kinds=wanted, secret=secret, made_by=by)
+        row = Webhook(project_id=project_id, url=url, kinds=checked_kinds, secret=secret, made_by=person_id)
         session.add(row)
         session.flush()
-        _record(session, EventKind.WEBHOOK_ADDED, row, new={"tells": ", ".join(wanted)})
+        _record(session, EventKind.WEBHOOK_ADDED, row, new={"tells": ", ".join(checked_kinds)})
         return Made(row.id, secret)
 
 
 def _checked_kinds(kinds: Collection[str]) -> list[str]:
     unknown = sorted(set(kinds) - set(OFFERED))
     if unknown or not kinds:
-        what = f"there is no notice {unknown[0]!r}" if unknown else "the webhook would be told nothing"
-        raise InputError(f"{what}: choose one or more of {', '.join(OFFERED)}")
+        problem = f"there is no notice {unknown[0]!r}" if unknown else "the webhook would be told nothing"
+        raise InputError(f"{problem}: choose one or more of {', '.join(OFFERED)}")
     return [kind for kind in OFFERED if kind in kinds]
 
 
@@ -138,5 +138,5 @@ def _found(session: Session, project_id: int, webhook_id: int) -> Webhook:
 def _record(session: Session, kind: EventKind, row: Webhook, old: str | None = None, new: object = None) -> None:
     """Record the act under the webhook's machine: the rest of an address may be a secret."""
     parts = urlsplit(row.url)
-    about = f"{parts.scheme}://{parts.netloc}"
-    add_event(session, person_of(session.connection()), kind, row.project_id, about, old, new)
+    address = f"{parts.scheme}://{parts.netloc}"
+    add_event(session, person_of(session.connection()), kind, row.project_id, address, old, new)

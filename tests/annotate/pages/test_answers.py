@@ -48,7 +48,7 @@ def counts(engine: Engine, project_id: int) -> dict[AnswerKind, int]:
 def test_an_answer_is_corrected(engine: Engine, project: int) -> None:
     page = open_page()
     assert page.caption[0].value == "25 answers"
-    newest = history(engine, project, "me", 1).shown[0]
+    newest = history(engine, project, "me", 1).answers[0]
     assert page.text[0].value == newest.left  # as it is, not as Markdown
     page.segmented_control(key=f"change_{newest.answer.id}").set_value(AnswerKind.UNSURE).run()
     assert not page.exception
@@ -68,7 +68,7 @@ def test_columns_are_shown_side_by_side(engine: Engine, tmp_path: Path) -> None:
 
 def test_an_answer_is_taken_back(engine: Engine, project: int) -> None:
     page = open_page()
-    newest = history(engine, project, "me", 1).shown[0]
+    newest = history(engine, project, "me", 1).answers[0]
     page.button(key=f"retract_{newest.answer.id}").click().run()
     assert page.caption[0].value == "24 answers"
     assert counts(engine, project) == {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 23}
@@ -78,11 +78,11 @@ def test_answers_are_narrowed_down(engine: Engine, project: int) -> None:
     page = open_page()
     page.segmented_control(key="answers_kind").set_value(AnswerKind.POSITIVE).run()
     assert page.caption[0].value == "1 answer"
-    oldest = history(engine, project, "me", 1, answer=AnswerKind.POSITIVE).shown[0].answer
+    oldest = history(engine, project, "me", 1, answer=AnswerKind.POSITIVE).answers[0].answer
     note = page.text_input(key=f"note_{oldest.id}")
     assert note.value == "why"
     note.set_value("because").run()
-    assert history(engine, project, "me", 1, answer=AnswerKind.POSITIVE).shown[0].answer.note == "because"
+    assert history(engine, project, "me", 1, answer=AnswerKind.POSITIVE).answers[0].answer.note == "because"
     page.text_input(key="answers_words").set_value("no such words").run()
     assert "No answer matches" in page.info[0].value
 

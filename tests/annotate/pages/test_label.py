@@ -310,7 +310,7 @@ def test_the_browser_is_sent_texts_and_guidelines_once(
     assert [row[0] for pair in (first, *others) for row in pair["rows"]] == [None] * 3
     has, version = frozenset([first["id"]]), sent[-1]["guidelines"]["version"]
     assert "<strong>twice</strong>" in sent[-1]["guidelines"]["html"]
-    monkeypatch.setattr(card, "outbox", lambda key: card.Message(1, has=has, guidelines=version))
+    monkeypatch.setattr(card, "outbox", lambda key: card.Message(1, known_tasks=has, guidelines=version))
     page.run()
     assert [set(first) - set(pair) for pair in sent[-1]["pairs"]] == [{"rows"}, *[set()] * len(others)]
     assert sent[-1]["guidelines"] is None

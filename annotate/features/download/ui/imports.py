@@ -55,7 +55,7 @@ def imports(project: Project | None) -> None:
 class Checked:
     """The outcome of checking or storing a file: what was asked (project, file, choice), and a report or an error."""
 
-    asked: tuple[int, str, bool]
+    request: tuple[int, str, bool]
     report: Report | None = None
     error: str = ""
     stored: bool = False
@@ -76,7 +76,7 @@ def labels(project: Project) -> None:
         return
     request = (project.id, str(path), replace)
     last: Checked = st.session_state.get("bring_checked", Checked(request))
-    last = last if last.asked == request else Checked(request)
+    last = last if last.request == request else Checked(request)
     with st.container(horizontal=True):
         check = st.button("Check file", key="bring_check", icon=":material/fact_check:")
         title = f"Store {counted(last.storable, 'label')}" if last.storable else "Store labels"

@@ -51,8 +51,8 @@ def _search(project_id: int, was_under_way: bool) -> None:
             failure(work.job)
     else:
         st.caption("There is no round yet. The first job makes one.")
-    if work.found is not None:
-        _files(project_id, work.found, work.texts)
+    if work.result is not None:
+        _files(project_id, work.result, work.texts)
 
 
 def _ask(project_id: int, work: MatchWork) -> None:

@@ -31,7 +31,7 @@ def standing(experiment: ExperimentRow) -> None:
     project = f" on {literal(experiment.project)}" if experiment.project else ""
     done_count = sum(run.state == "done" for run in experiment.runs)
     counted = f", {done_count} of {len(experiment.runs)} runs done" if experiment.runs else ""
-    st.caption(f"{experiment.state.capitalize()}{counted}{project}, {ago(experiment.at)}")
+    st.caption(f"{experiment.state.capitalize()}{counted}{project}, {ago(experiment.time)}")
     if experiment.job is not None and experiment.job.state in OPEN:
         progress(experiment.job)
     elif experiment.job is not None and experiment.job.state == "failed":

@@ -112,4 +112,4 @@ def _near(near: searching.Near) -> None:
     with st.container(border=True):
         st.markdown(literal(beginning(near.text)))
         st.caption(score_in_words(near.score, near.p))
-        why_so(near.why)
+        why_so(near.reason)

@@ -55,12 +55,12 @@ mount_card = st.components.v2.component(
 class Message:
     """What the card last sent: the number of the message, and the acts without a receipt.
 
-    has: the pairs whose texts it has; guidelines: the version of those that it has.
+    known_tasks: the pairs whose texts it has; guidelines: the version of those that it has.
     """
 
     attempt: int = 0
     events: Sequence[Any] = ()
-    has: frozenset[int] = frozenset()
+    known_tasks: frozenset[int] = frozenset()
     guidelines: str = ""
 
 
@@ -69,11 +69,11 @@ def outbox(key: str) -> Message:
     sent = st.session_state.get(key, {}).get("outbox")
     if not isinstance(sent, dict):
         return Message()
-    attempt, events, has, guidelines = (sent.get(name) for name in ("attempt", "events", "has", "guidelines"))
+    attempt, events, task_ids, guidelines = (sent.get(name) for name in ("attempt", "events", "has", "guidelines"))
     return Message(
         attempt if isinstance(attempt, int) else 0,
         events[:MOST_EVENTS] if isinstance(events, list) else (),
-        frozenset(one for one in has if isinstance(one, int)) if isinstance(has, list) else frozenset(),
+        frozenset(id_ for id_ in task_ids if isinstance(id_, int)) if isinstance(task_ids, list) else frozenset(),
         guidelines if isinstance(guidelines, str) else "",
     )
 
@@ -108,10 +108,10 @@ def card(
         "attempt": sent.attempt,  # makes every reply different, since an equal one would not reach the browser
         "stored": receipt.stored,
         "refused": receipt.refused,
-        "why": {str(task_id): _words(why) for task_id, why in receipt.why.items()},
-        "pairs": [_pair(pair, progress.round_id, pair.task_id in sent.has) for pair in pairs],
+        "why": {str(task_id): _words(choice) for task_id, choice in receipt.choices.items()},
+        "pairs": [_pair(pair, progress.round_id, pair.task_id in sent.known_tasks) for pair in pairs],
         "recent": [
-            {"pair": _pair(each.pair, progress.round_id), "answer": each.answer, "note": each.note} for each in recent
+            {"pair": _pair(act.pair, progress.round_id), "answer": act.answer, "note": act.note} for act in recent
         ],
         "grouped": grouped,
         "guidelines": guidelines,
@@ -144,12 +144,12 @@ def _is_training(standing: Standing) -> bool:
     return job is not None and job.kind == NEXT_ROUND and job.state in OPEN
 
 
-def _words(why: Why) -> str:
+def _words(choice: Why) -> str:
     """Return why an answered pair had been chosen."""
-    if why.score is None:
+    if choice.score is None:
         return _("audit pair, not used for training")
-    score = _("score {score}", score=number(why.score, ".2f"))
-    return score if why.p is None else f"{score} · p {number(why.p, '.2f')}"
+    score = _("score {score}", score=number(choice.score, ".2f"))
+    return score if choice.p is None else f"{score} · p {number(choice.p, '.2f')}"
 
 
 def _pair(pair: Pair, round_id: int | None, known: bool = False) -> dict[str, Any]:
@@ -157,8 +157,8 @@ def _pair(pair: Pair, round_id: int | None, known: bool = False) -> dict[str, An
 
     known: the browser has its texts.
     """
-    about = {"id": pair.task_id, "round": round_id, "batch": pair.in_batch, "again": pair.again}
-    return about if known else about | {"rows": _rows(pair)}
+    known_parts = {"id": pair.task_id, "round": round_id, "batch": pair.in_batch, "again": pair.repeated}
+    return known_parts if known else known_parts | {"rows": _rows(pair)}
 
 
 def _rows(pair: Pair) -> list[Row]:
@@ -192,8 +192,8 @@ def why_empty(standing: Standing, audit_batch: AuditBatch | None = None) -> str:
             return f"{_('Other annotators have all remaining pairs.')} {_when(standing.free_at)}"
         case Reason.COMPLETE:
             if audit_batch is not None:
-                where = _("The figures are on the page “Pipelines”.")
-                figures = where if audit_batch.kind == DesignKind.MINED else _figures(standing)
+                elsewhere = _("The figures are on the page “Pipelines”.")
+                figures = elsewhere if audit_batch.kind == DesignKind.MINED else _figures(standing)
                 return f"{_(COMPLETE[audit_batch.kind])} {figures}"
             return f"{_('Batch {number} is complete.', number=standing.progress.number)} {_next_batch(standing)}"
         case None:

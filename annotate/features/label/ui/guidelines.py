@@ -18,24 +18,24 @@ LABELS = {AnswerKind.POSITIVE: later("Match"), AnswerKind.NEGATIVE: later("No ma
 
 
 def panel(
-    engine: Engine, project_id: int, annotator: str, guidelines: str, round_id: int | None, has: str
+    engine: Engine, project_id: int, annotator: str, guidelines: str, round_id: int | None, known_version: str
 ) -> dict[str, Any] | None:
     """Return the guidelines as HTML (their author's own HTML is text), and examples from the labels.
 
     Returns None if the browser has them: their version changes with the guidelines and, for the examples, with the
-    batch. has: the version that the browser has.
+    batch. known_version: the version that the browser has.
     """
     version = f"{version_of(guidelines)}-{round_id}"
-    if version == has:
+    if version == known_version:
         return None
     with reading(engine) as session:
-        found = example_pairs(session, project_id, annotator, EXAMPLES)
+        examples = example_pairs(session, project_id, annotator, EXAMPLES)
     return {
         "version": version,
         "html": _markdown().render(guidelines),
         "examples": [
-            {"label": _(LABELS[one.answer]), "texts": [beginning(text, LONGEST) for text in (one.left, one.right)]}
-            for one in found
+            {"label": _(LABELS[pair.answer]), "texts": [beginning(text, LONGEST) for text in (pair.left, pair.right)]}
+            for pair in examples
         ],
     }
 

@@ -50,8 +50,8 @@ def _row(project_id: int, pair: ShownPair, note: str, is_offered: bool) -> None:
         if pair.rows:
             _fields(pair.rows)
         else:
-            both = highlight(beginning(pair.left), beginning(pair.right))
-            for column, segments in zip(st.columns(2, gap="small"), both, strict=True):
+            sides = highlight(beginning(pair.left), beginning(pair.right))
+            for column, segments in zip(st.columns(2, gap="small"), sides, strict=True):
                 column.html(f"<div dir='auto' style='{TEXT}'>{marked(segments)}</div>")
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.caption(" · ".join(filter(None, [note, figures(pair), *known(pair)])))
@@ -77,9 +77,9 @@ def pair_texts(left: str, right: str, rows: Rows, whole: bool = False) -> None:
 
 def _fields(rows: Rows, whole: bool = False) -> None:
     """Draw the columns of a pair as a table, with differences marked. whole: also the ends of long texts."""
-    shown = [(left, right) if whole else (beginning(left), beginning(right)) for _, left, right in rows]
+    cells = [(left, right) if whole else (beginning(left), beginning(right)) for _, left, right in rows]
     names = [name for name, _, _ in rows]
-    drawn = "".join(map(_field, names, *highlight_cells(shown), starmap(likeness, shown)))
+    drawn = "".join(map(_field, names, *highlight_cells(cells), starmap(likeness, cells)))
     st.html(f"<table style='width: 100%; table-layout: fixed; border-collapse: collapse'>{drawn}</table>")
 
 
@@ -105,9 +105,9 @@ def _pick_button(project_id: int, pair: ShownPair) -> None:
         st.caption(literal(outcome))
 
 
-def _pick(key: str, project_id: int, who: str, pair: ShownPair) -> None:
+def _pick(key: str, project_id: int, annotator_name: str, pair: ShownPair) -> None:
     try:
-        number = pick(engine(), project_id, who, (pair.left_id, pair.right_id), pair.score, pair.p)
+        number = pick(engine(), project_id, annotator_name, (pair.left_id, pair.right_id), pair.score, pair.p)
         outcome = f"It is now the next pair of batch {number} on the page “Label”."
     except InputError as problem:
         outcome = f"It cannot be labelled: {problem}."

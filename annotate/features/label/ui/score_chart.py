@@ -13,7 +13,7 @@ from allpairs.annotate.kit.ui.language import _
 
 def score_chart(scores: Sequence[Scored], description: str) -> None:
     """Draw a line of the score by round."""
-    table = pd.DataFrame([{"round": each.number, "score": each.score, "p": each.p} for each in scores])
+    table = pd.DataFrame([{"round": score.number, "score": score.score, "p": score.p} for score in scores])
     line = alt.Chart(table, height=140).encode(
         x=alt.X("round:O", title=_("Round")),
         y=alt.Y("score:Q", title=_("Score"), scale=alt.Scale(zero=False)),

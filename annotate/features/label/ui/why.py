@@ -13,25 +13,25 @@ from allpairs.db.domain import DesignKind, Purpose
 from allpairs.learner.light.catalog import strategy_description, strategy_title
 
 
-def why(found: Reasons) -> None:
+def why(reasons: Reasons) -> None:
     """Draw the reasons."""
-    st.markdown(_sentence(found))
-    if found.purpose == Purpose.AUDIT or found.strategy == DesignKind.MINED:
+    st.markdown(_sentence(reasons))
+    if reasons.purpose == Purpose.AUDIT or reasons.strategy == DesignKind.MINED:
         return
-    _history(found.scores)
-    if found.alike:
+    _history(reasons.scores)
+    if reasons.alike:
         st.markdown(f"**{_('Most similar labelled pairs, when it was chosen')}**")
-        for pair in found.alike:
+        for pair in reasons.alike:
             _labelled(pair)
 
 
-def _sentence(found: Reasons) -> str:
-    if found.purpose == Purpose.AUDIT:
-        return _audit(found.batch)
-    if found.strategy == DesignKind.MINED:
+def _sentence(reasons: Reasons) -> str:
+    if reasons.purpose == Purpose.AUDIT:
+        return _audit(reasons.batch)
+    if reasons.strategy == DesignKind.MINED:
         return _("A mined pair, sampled at random from its rank band. Its label is used for training.")
-    description = strategy_description(found.strategy)
-    parts = [_place(found), _chosen(found), _(description) if description else ""]
+    description = strategy_description(reasons.strategy)
+    parts = [_place(reasons), _chosen(reasons), _(description) if description else ""]
     return " ".join(part for part in parts if part)
 
 
@@ -44,51 +44,51 @@ def _audit(batch: int | None) -> str:
     )
 
 
-def _place(found: Reasons) -> str:
+def _place(reasons: Reasons) -> str:
     """Return the pair's place in its batch or in the reserve."""
-    if found.rank > found.of:
-        place = number(found.rank - found.of)
-        return _("Number {place} of the reserve of batch {number}.", place=place, number=found.batch)
-    values = {"place": number(found.rank), "size": number(found.of), "number": found.batch}
+    if reasons.rank > reasons.batch_size:
+        place = number(reasons.rank - reasons.batch_size)
+        return _("Number {place} of the reserve of batch {number}.", place=place, number=reasons.batch)
+    values = {"place": number(reasons.rank), "size": number(reasons.batch_size), "number": reasons.batch}
     return _("Number {place} of the {size} pairs of batch {number}.", **values)
 
 
-def _chosen(found: Reasons) -> str:
+def _chosen(reasons: Reasons) -> str:
     """Return which strategy chose the pair, with which model, and when; or that a person did."""
-    if found.strategy == PICKED:
+    if reasons.strategy == PICKED:
         return _("Queued by a person, not by a strategy.")
     values = {
-        "strategy": literal(strategy_title(found.strategy)),
-        "date": f"{found.put_up_at:%Y-%m-%d}",
-        "number": found.chosen_by,
+        "strategy": literal(strategy_title(reasons.strategy)),
+        "date": f"{reasons.put_up_at:%Y-%m-%d}",
+        "number": reasons.chosen_by,
     }
-    if found.chosen_by:
+    if reasons.chosen_by:
         return _("Chosen by **{strategy}** with the model of round {number} on {date}.", **values)
     return _("Chosen by **{strategy}** with the pre-trained encoder on {date}.", **values)
 
 
 def _history(scores: Sequence[Scored]) -> None:
     if len(scores) == 1:
-        alone = _(
+        first_score = _(
             "Its score was {score} when it was chosen. Later rounds will add theirs here.", score=_scored(scores[0])
         )
-        st.markdown(alone)
+        st.markdown(first_score)
         return
     from allpairs.annotate.features.label.ui.score_chart import score_chart
 
-    both = _(
+    course = _(
         "Its score was {score} when it was chosen, and {newest} in round {number}.",
         score=_scored(scores[0]),
         newest=_scored(scores[-1]),
         number=scores[-1].number,
     )
-    st.markdown(both)
-    each = [_("{score} in round {number}", score=number(one.score, ".3f"), number=one.number) for one in scores]
-    score_chart(scores, _("Score of this pair by round: {scores}.", scores=", ".join(each)))
+    st.markdown(course)
+    rounds = [_("{score} in round {number}", score=number(s.score, ".3f"), number=s.number) for s in scores]
+    score_chart(scores, _("Score of this pair by round: {scores}.", scores=", ".join(rounds)))
 
 
-def _scored(at: Scored) -> str:
-    return f"**{number(at.score, '.3f')}**" + ("" if at.p is None else f" (p {number(at.p, '.2f')})")
+def _scored(score: Scored) -> str:
+    return f"**{number(score.score, '.3f')}**" + ("" if score.p is None else f" (p {number(score.p, '.2f')})")
 
 
 def _labelled(pair: Alike) -> None:

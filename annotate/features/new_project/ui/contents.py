@@ -10,15 +10,15 @@ from allpairs.annotate.kit.uploads import Findings, Source, check
 from allpairs.db.progress import Progress
 
 
-def propose(key: str, value: str, others: Collection[str] = ()) -> None:
+def propose(key: str, value: str, proposals: Collection[str] = ()) -> None:
     """Put the value into the widget of this key, unless it has one that a person entered.
 
-    others: values that count as proposals, too. What was proposed before is replaced, as often as it comes back: a run
-    that is cut off leaves the older proposal in the browser, which then sends it again.
+    proposals: values that also count as proposals. An earlier proposal is replaced whenever it comes back: a run that
+    is cut off leaves it in the browser, which sends it again.
     """
     proposed: set[str] = st.session_state.setdefault(f"{key}_proposed", set())
     now = st.session_state.get(key, st.query_params.get(key))  # in the address, before the widget is drawn
-    if now is None or (now != value and (now in proposed or now in others)):
+    if now is None or (now != value and (now in proposed or now in proposals)):
         st.session_state[key] = value
     proposed.add(value)
 
@@ -28,8 +28,8 @@ def progress_bar(first: str) -> Iterator[Progress]:
     """Yield a progress function that draws a bar; remove the bar at the end. first: what is said at the start."""
     bar = st.progress(0.0, first)
 
-    def show(stage: str, done: float) -> None:
-        bar.progress(done, f"{literal(stage[0].upper() + stage[1:])} …")
+    def show(stage: str, share: float) -> None:
+        bar.progress(share, f"{literal(stage[0].upper() + stage[1:])} …")
 
     yield show
     bar.empty()

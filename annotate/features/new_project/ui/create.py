@@ -46,7 +46,7 @@ def summary(name: str, findings: Findings | None, entered: Mapping[str, Any]) ->
         "Advanced settings": ", ".join(changed) or "all defaults",
     }
     st.subheader("Summary", anchor=False)
-    st.markdown("\n".join(f"- **{what}**: {literal(words)}" for what, words in lines.items()))
+    st.markdown("\n".join(f"- **{title}**: {literal(words)}" for title, words in lines.items()))
     st.caption(NEXT)
 
 

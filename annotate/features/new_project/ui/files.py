@@ -75,11 +75,11 @@ def choose_files(busy: DeltaGenerator) -> Files:
     missing = list[str]()
     for side, title in TITLES[kind].items():
         st.subheader(title, anchor=False)
-        found = _item_file(side)
-        if isinstance(found, List):
-            lists.append(found)
+        chosen = _item_file(side)
+        if isinstance(chosen, List):
+            lists.append(chosen)
         else:
-            missing.append(f"{title}: {found}")
+            missing.append(f"{title}: {chosen}")
     with st.expander("**Known pairs** (optional): pairs whose answer you already have", key="known_pairs"):
         st.caption("With known positives, every round can be measured from the start. Pairs that they imply are added.")
         gold = _gold_file()
@@ -115,8 +115,8 @@ def _item_file(side: Side) -> List | str:
         return f"{path.name} cannot be read."
     guess = guess_columns(names, [row.values for row in rows], side)
     key = f"{side.value}_{path}{separator}"  # another file, or another separator, has other columns
-    one, other = st.columns(2)
-    texts = one.multiselect(
+    text_column, id_column = st.columns(2)
+    texts = text_column.multiselect(
         "Text columns",
         names,
         guess.texts,
@@ -124,7 +124,7 @@ def _item_file(side: Side) -> List | str:
         help="What people compare. The model reads several columns as one text, in this order.",
     )
     ids = [ROW_NUMBERS, *names]
-    id_ = other.selectbox(
+    id_ = id_column.selectbox(
         "Id column",
         ids,
         ids.index(guess.id or ROW_NUMBERS),
@@ -132,7 +132,7 @@ def _item_file(side: Side) -> List | str:
         help="Names each row, once. Known pairs and exports use it.",
     )
     if not texts:
-        one.error("Choose at least one text column.")
+        text_column.error("Choose at least one text column.")
         return f"choose a text column of {path.name}."
     places = [names.index(name) for name in texts]
     kinds = _kinds({name: [row.values[i] for row in rows] for name, i in zip(texts, places, strict=True)}, key)
@@ -146,7 +146,7 @@ def _kinds(values: Mapping[str, Sequence[str]], key: str) -> tuple[FieldKind, ..
         return ()
     st.caption("What do the columns hold? Each is also compared by itself. The model does not read prices.")
     with st.container(horizontal=True):
-        return tuple(_kind(name, some, key) for name, some in values.items())
+        return tuple(_kind(name, cells, key) for name, cells in values.items())
 
 
 def _kind(name: str, values: Sequence[str], key: str) -> FieldKind:
@@ -166,11 +166,13 @@ def _gold_file() -> Gold | str | None:
     if not names:
         return f"{path.name} cannot be read."
     first, second, label = guess_gold_columns(names, [row.values for row in rows])
-    one, two, three = st.columns(3)
-    left = one.selectbox("Id column of the first text", names, names.index(first), key=f"id1_{path}{separator}")
-    right = two.selectbox("Id column of the second text", names, names.index(second), key=f"id2_{path}{separator}")
+    boxes = st.columns(3)
+    left = boxes[0].selectbox("Id column of the first text", names, names.index(first), key=f"id1_{path}{separator}")
+    right = boxes[1].selectbox("Id column of the second text", names, names.index(second), key=f"id2_{path}{separator}")
     options = [NO_LABEL, *names]
-    stated = three.selectbox("Label column", options, options.index(label or NO_LABEL), key=f"label_{path}{separator}")
+    stated = boxes[2].selectbox(
+        "Label column", options, options.index(label or NO_LABEL), key=f"label_{path}{separator}"
+    )
     return path, GoldColumns(left, right, "" if stated == NO_LABEL else stated, separator)
 
 
@@ -180,9 +182,9 @@ def _preview(path: Path) -> FilePreview:
     with told():
         modified = path.stat().st_mtime_ns if path.exists() else 0
         beginning = _cached_preview(path, modified, st.session_state.get(key, ""))
-        shown = beginning.rows[:SHOWN]
+        first_rows = beginning.rows[:SHOWN]
         table = pd.DataFrame(
-            [row.values for row in shown], columns=beginning.names, index=[row.number for row in shown]
+            [row.values for row in first_rows], columns=beginning.names, index=[row.number for row in first_rows]
         )
         table.index.name = "row"
         st.caption("The first rows")
@@ -199,18 +201,18 @@ def _cached_preview(path: Path, modified: int, separator: str) -> FilePreview:
     return preview(path, LOOKED_AT, separator)
 
 
-def _separator(found: FilePreview, key: str) -> None:
+def _separator(preview: FilePreview, key: str) -> None:
     """Draw what separates the cells of a text file, which a person can change, and doubts about how it was read."""
-    options = list(dict.fromkeys([*SEPARATORS, found.separator]))
+    options = list(dict.fromkeys([*SEPARATORS, preview.separator]))
     st.selectbox(
         "Separator",
         options,
-        options.index(found.separator),
+        options.index(preview.separator),
         key=key,
         width=200,
         format_func=lambda sign: str(SEPARATORS.get(sign, sign)).capitalize(),
     )
-    if len(found.names) == 1:
+    if len(preview.names) == 1:
         st.warning("The file has one column. If it has more, choose the separator.")
-    if found.note:
-        st.warning(literal(found.note))
+    if preview.note:
+        st.warning(literal(preview.note))

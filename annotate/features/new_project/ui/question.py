@@ -23,16 +23,16 @@ def ask_question(files: Files, key: str) -> dict[str, Any]:
         list(TEMPLATES),
         format_func=lambda name: TEMPLATES[name].title,
         key="new_task",
-        captions=[template.about for template in TEMPLATES.values()],
+        captions=[template.description for template in TEMPLATES.values()],
         horizontal=True,
         bind="query-params",
     )
     template = {name: getattr(TEMPLATES[chosen], name) for name in FIELDS}
     for name in FIELDS:
-        propose(f"{key}_{name}", template[name], [getattr(other, name) for other in TEMPLATES.values()])
-    kept = {"bind": "query-params"}
+        propose(f"{key}_{name}", template[name], [getattr(template, name) for template in TEMPLATES.values()])
+    options = {"bind": "query-params"}
     short = len(st.session_state.get(f"{key}_guidelines", "")) <= LONGEST
-    entered = question_form(template, key, question=kept, guidelines=kept if short else {})
+    entered = question_form(template, key, question=options, guidelines=options if short else {})
     if entered != template:
         st.button(
             "Use the template's text",

@@ -42,66 +42,66 @@ PAYS = (
 )
 
 
-def mined_acts(project_id: int, run_id: str, one: Made) -> None:
+def mined_acts(project_id: int, run_id: str, output: Made) -> None:
     """Draw what can be done with the pairs."""
-    _sample(project_id, run_id, one)
-    _training(project_id, run_id, one)
+    _sample(project_id, run_id, output)
+    _training(project_id, run_id, output)
 
 
-def mined_pairs(project_id: int, run_id: str, one: Made) -> None:
+def mined_pairs(project_id: int, run_id: str, output: Made) -> None:
     """Draw the precision of the pairs as far as labels show it, and the best of them."""
-    bands = bands_of(engine(), project_id, run_id, one.number)
+    bands = bands_of(engine(), project_id, run_id, output.number)
     if bands:
         _precision(bands, run_id)
-    with st.expander("The best pairs", key=f"best_{run_id}_{one.number}", on_change="rerun") as opened:
+    with st.expander("The best pairs", key=f"best_{run_id}_{output.number}", on_change="rerun") as opened:
         if opened.open:
             st.dataframe(
-                pd.DataFrame(first_rows(one.path, SHOWN), columns=list(COLUMNS)),
+                pd.DataFrame(first_rows(output.path, SHOWN), columns=list(COLUMNS)),
                 hide_index=True,
                 column_config=COLUMNS,
                 alt="The best mined pairs",
             )
 
 
-def _sample(project_id: int, run_id: str, one: Made) -> None:
-    key = f"sample_{run_id}_{one.number}"
+def _sample(project_id: int, run_id: str, output: Made) -> None:
+    key = f"sample_{run_id}_{output.number}"
     with st.popover("Draw a sample for labelling", icon=":material/rule:", key=key):
         st.write(SAMPLE)
         draw = st.number_input("Pairs to draw", 1, 5_000, DRAW, key=f"{key}_draw")
         if not st.button("Draw sample", key=f"{key}_start", type="primary"):
             return
         with told():
-            count = put_up(engine(), project_id, run_id, one.number, draw, np.random.default_rng())
+            count = put_up(engine(), project_id, run_id, output.number, draw, np.random.default_rng())
             st.toast(f"{count} pairs are queued on the page “Label”.", icon=":material/check:")
             st.rerun()
 
 
-def _training(project_id: int, run_id: str, one: Made) -> None:
-    key = f"training_{run_id}_{one.number}"
+def _training(project_id: int, run_id: str, output: Made) -> None:
+    key = f"training_{run_id}_{output.number}"
     title = "Use as training pairs"
     with st.popover(title, icon=":material/model_training:", key=key, on_change="rerun") as opened:
         if opened.open:
             with told():
-                _use(project_id, run_id, one, key)
+                _use(project_id, run_id, output, key)
 
 
-def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
+def _use(project_id: int, run_id: str, output: Made, key: str) -> None:
     """Draw what the best pairs would become, and the buttons that do and undo it."""
     st.info(PAYS, icon=":material/info:")
     best = st.number_input("Number of best pairs", 1, 1_000_000, 100, key=f"{key}_best")
-    plan = plan_use(engine(), project_id, run_id, one.number, best)
-    who = literal(annotator_of(run_id))
+    plan = plan_use(engine(), project_id, run_id, output.number, best)
+    annotator = literal(annotator_of(run_id))
     left_out = [
         f"{plan.labelled:,} already labelled" if plan.labelled else "",
         f"{plan.sampled:,} in a sample to label" if plan.sampled else "",
     ]
     without = f" Not changed: {', '.join(filter(None, left_out))}." if any(left_out) else ""
     st.write(
-        f"**{counted(len(plan.new), 'pair')}** will be labelled positive by **{who}** without a person looking. The "
-        f"next training uses these labels. You can undo them here, all at once.{without}"
+        f"**{counted(len(plan.new), 'pair')}** will be labelled positive by **{annotator}** without a person looking. "
+        f"The next training uses these labels. You can undo them here, all at once.{without}"
     )
     if st.button(f"Create {counted(len(plan.new), 'label')}", key=f"{key}_use", type="primary", disabled=not plan.new):
-        count = use_as_training(engine(), project_id, run_id, one.number, best)
+        count = use_as_training(engine(), project_id, run_id, output.number, best)
         st.toast(f"{counted(count, 'label')} created.", icon=":material/check:")
         st.rerun()
     stand = used(engine(), project_id, run_id)
@@ -143,11 +143,14 @@ def _in_words(whole: Estimate | None, bands: list[Band]) -> str:
     )
 
 
+def _share_in_words(share: Estimate | None) -> str:
+    return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})" if share else "–"
+
+
 def _row(band: Band) -> dict[str, object]:
-    found = band.precision
     return {
         "Ranks": f"{band.first:,} to {band.last:,}",
-        "Precision (95% interval)": f"{found.value:.0%} ({found.low:.0%} to {found.high:.0%})" if found else "–",
+        "Precision (95% interval)": _share_in_words(band.precision),
         "Right": band.positives,
         "Labelled": band.decided,
         "Sampled": band.drawn,

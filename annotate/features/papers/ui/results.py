@@ -18,36 +18,36 @@ from allpairs.annotate.kit.ui.state import engine
 
 def made(project_id: int, run_id: str) -> None:
     """Draw everything that the run made, with its figures, its download and its use."""
-    found = made_by(run_id)
-    if found:
+    outputs = made_by(run_id)
+    if outputs:
         st.subheader("Results of the run", anchor=False)
-    for one in found:
-        with st.container(border=True, key=f"made_{run_id}_{one.number}"):
-            _thing(project_id, run_id, one)
+    for output in outputs:
+        with st.container(border=True, key=f"made_{run_id}_{output.number}"):
+            _thing(project_id, run_id, output)
 
 
-def _thing(project_id: int, run_id: str, one: Made) -> None:
-    figures = " · ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in one.about.items())
-    st.markdown(f"**{literal(one.title)}**")
+def _thing(project_id: int, run_id: str, output: Made) -> None:
+    figures = " · ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in output.figures.items())
+    st.markdown(f"**{literal(output.title)}**")
     if figures:
         st.caption(literal(figures))
     with st.container(horizontal=True):
-        what = "Download as zip" if one.path.is_dir() else "Download"
-        st.link_button(what, made_address(project_id, run_id, one.number), icon=":material/download:")
-        if one.kind == BIENCODER:
+        title = "Download as zip" if output.path.is_dir() else "Download"
+        st.link_button(title, made_address(project_id, run_id, output.number), icon=":material/download:")
+        if output.kind == BIENCODER:
             adopt(
-                f"encoder_{run_id}_{one.number}",
-                lambda: plan_encoder(engine(), project_id, run_id, one.number),
-                lambda: use_encoder(engine(), project_id, run_id, one.number),
+                f"encoder_{run_id}_{output.number}",
+                lambda: plan_encoder(engine(), project_id, run_id, output.number),
+                lambda: use_encoder(engine(), project_id, run_id, output.number),
             )
-        if one.kind == PAIRS:
-            mined_acts(project_id, run_id, one)
-        if one.kind == ASKED:
-            study_start(project_id, run_id, one)
-    if one.kind == PAIRS:
-        mined_pairs(project_id, run_id, one)
-    if one.kind == GENERATOR:
-        suggestions(project_id, run_id, one)
+        if output.kind == PAIRS:
+            mined_acts(project_id, run_id, output)
+        if output.kind == ASKED:
+            study_start(project_id, run_id, output)
+    if output.kind == PAIRS:
+        mined_pairs(project_id, run_id, output)
+    if output.kind == GENERATOR:
+        suggestions(project_id, run_id, output)
 
 
 def _shown(value: object) -> str:

@@ -26,13 +26,13 @@ def standing(run: RunRow) -> None:
 
 def results(run: RunRow) -> None:
     """Draw the results of a finished run, its configuration, the download of its report, and its deletion."""
-    found = read_results(results_folder(run.id))
-    draw_results(found)
+    run_output = read_results(results_folder(run.id))
+    draw_results(run_output)
     if run.began is not None:
         with st.expander("Configuration", icon=":material/tune:"):
             st.json(run.began.config)
     with st.container(horizontal=True):
-        draw_report(found.report, run.id)
+        draw_report(run_output.report, run.id)
         deletes = st.button(
             "Delete",
             key=f"delete_{run.id}",

@@ -18,9 +18,9 @@ from allpairs.db.schema.tables import Item
 ABOUT = "The most likely question and some random samples, most likely first. Suggestions are not labels."
 
 
-def suggestions(project_id: int, run_id: str, one: Made) -> None:
+def suggestions(project_id: int, run_id: str, output: Made) -> None:
     """Draw the choice of a passage and the questions that the generator suggests about it."""
-    key = f"suggest_{run_id}_{one.number}"
+    key = f"suggest_{run_id}_{output.number}"
     with st.expander("Suggest questions", icon=":material/lightbulb:", key=key, on_change="rerun") as opened:
         if not opened.open:
             return
@@ -31,35 +31,35 @@ def suggestions(project_id: int, run_id: str, one: Made) -> None:
         if not items:
             st.caption("No passage contains all these words.")
             return
-        _choice(project_id, items, run_id, one, key)
+        _choice(project_id, items, run_id, output, key)
 
 
-def _choice(project_id: int, items: list[Item], run_id: str, one: Made, key: str) -> None:
+def _choice(project_id: int, items: list[Item], run_id: str, output: Made, key: str) -> None:
     texts = {item.id: item.text for item in items}
     item_id = st.selectbox(
         "Passage", list(texts), format_func=lambda id_: beginning(texts[id_]), key=f"{key}_passage_{items[0].id}"
     )
     if len(items) == suggested_questions.FOUND:
         st.caption(f"These are the first {suggested_questions.FOUND} passages. Add words to narrow the search.")
-    asked = Asked(run_id, one.number, item_id)
+    request = Asked(run_id, output.number, item_id)
     st.markdown(literal(texts[item_id]))
     if st.button("Suggest", key=f"{key}_ask_{item_id}", icon=":material/lightbulb:"):
         with told():
-            st.session_state[f"{key}_job"] = suggested_questions.ask(engine(), project_id, asked)
+            st.session_state[f"{key}_job"] = suggested_questions.ask(engine(), project_id, request)
     job_id = st.session_state.get(f"{key}_job")
     if job_id is None:
-        _result(asked)
+        _result(request)
     else:
-        watch(partial(work, engine(), project_id, job_id), "Asking: ", partial(_result, asked))
+        watch(partial(work, engine(), project_id, job_id), "Asking: ", partial(_result, request))
 
 
-def _result(asked: Asked) -> None:
+def _result(request: Asked) -> None:
     """Draw the suggested questions."""
-    questions = suggested_questions.found(asked)
+    questions = suggested_questions.found(request)
     if questions is None:
         return
     if not questions:
         st.caption("The generator wrote nothing about this passage.")
         return
-    st.markdown("\n".join(f"1. {literal(one.question)}" for one in questions))
+    st.markdown("\n".join(f"1. {literal(suggestion.question)}" for suggestion in questions))
     st.caption(ABOUT)

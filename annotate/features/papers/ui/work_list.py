@@ -21,7 +21,7 @@ class Work(Protocol):
     @property
     def state(self) -> str: ...
     @property
-    def at(self) -> datetime:
+    def time(self) -> datetime:
         """When it was requested."""
         ...
 
@@ -29,33 +29,33 @@ class Work(Protocol):
 W = TypeVar("W", bound=Work)
 
 
-def running(found: Sequence[W], read: Callable[[], Sequence[W]], standing: Callable[[W], None]) -> None:
+def running(runs: Sequence[W], read: Callable[[], Sequence[W]], standing: Callable[[W], None]) -> None:
     """Draw every one that is running and keep it up to date; redraw the page when one has ended.
 
     read: returns all anew; standing: draws the progress of one.
     """
-    at_work = {one.id for one in found if one.state in OPEN}
+    at_work = {run.id for run in runs if run.state in OPEN}
     st.fragment(_running, run_every=EVERY if at_work else None)(read, standing, at_work)
 
 
 def _running(read: Callable[[], Sequence[W]], standing: Callable[[W], None], at_work: set[str]) -> None:
-    found = [one for one in read() if one.state in OPEN]
-    if {one.id for one in found} != at_work:
+    open_runs = [run for run in read() if run.state in OPEN]
+    if {run.id for run in open_runs} != at_work:
         st.rerun()
-    for one in found:
+    for run in open_runs:
         with st.container(border=True):
-            st.markdown(f"**{literal(one.name)}**")
-            standing(one)
+            st.markdown(f"**{literal(run.name)}**")
+            standing(run)
 
 
-def chosen(found: Sequence[W], key: str) -> W | None:
+def chosen(runs: Sequence[W], key: str) -> W | None:
     """Draw the choice of one that has ended, the newest by default, and return it; None if none has ended.
 
-    found: the newest first.
+    runs: the newest first.
     """
-    ended = {one.id: one for one in found if one.state not in OPEN}
+    ended = {run.id: run for run in runs if run.state not in OPEN}
     if not ended:
         return None
     newest = next(iter(ended))  # in the key, so that a new one is selected when it ends
-    titles = {one.id: f"{one.name}, {one.at:%d %b %H:%M}" for one in ended.values()}
+    titles = {run.id: f"{run.name}, {run.time:%d %b %H:%M}" for run in ended.values()}
     return ended[st.selectbox("Results of", list(ended), format_func=titles.__getitem__, key=f"{key}_{newest}")]

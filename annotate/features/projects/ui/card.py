@@ -35,9 +35,9 @@ def size(project: Overview) -> str:
     contents = _contents(database_url(), project.id, project.created_at, project.texts)
     left = contents.count(Side.LEFT)
     right = contents.count(Side.RIGHT)
-    one = _("one list of {n} texts", n=number(left))
+    one_list = _("one list of {n} texts", n=number(left))
     two = _("two lists, {left} × {right} texts", left=number(left), right=number(right))
-    parts = [one if project.kind == Kind.SYMMETRIC else two]
+    parts = [one_list if project.kind == Kind.SYMMETRIC else two]
     if contents.gold_positives:
         parts.append(ngettext("{n} known positive", "{n} known positives", contents.gold_positives))
     return " · ".join([*parts, _("created {ago}", ago=ago(project.created_at, words()))])
@@ -60,9 +60,9 @@ def _batch(project: Overview) -> None:
     if batch is None:
         st.progress(0.0, _("The first batch is not ready yet."))
         return
-    done = min(1.0, batch.answered / batch.size) if batch.size else 1.0
+    share = min(1.0, batch.answered / batch.size) if batch.size else 1.0
     counts = {"number": batch.number, "answered": number(batch.answered), "size": number(batch.size)}
-    st.progress(done, _("Batch {number}: {answered} of {size} answered", **counts))
+    st.progress(share, _("Batch {number}: {answered} of {size} answered", **counts))
 
 
 def _precision(measured: Precision | None) -> None:
@@ -70,23 +70,23 @@ def _precision(measured: Precision | None) -> None:
         st.metric(_("Average precision"), "–")
         st.caption(_("not measured yet"))
         return
-    st.metric(_("Average precision"), number(measured.found.value, ".3f"))
+    st.metric(_("Average precision"), number(measured.estimate.value, ".3f"))
     st.caption(precision_in_words(measured))
 
 
 def precision_in_words(measured: Precision) -> str:
     """Return the figure's interval and method, or that it is exact, and its round."""
-    found = measured.found
-    of = _("round {number}", number=measured.number) if measured.number else _("before training")
-    if found.high <= found.low:
-        return _("exact over {n} pairs, {round}", n=number(measured.pairs), round=of)
-    values = {"low": number(found.low, ".3f"), "high": number(found.high, ".3f"), "round": of}
-    if found.method != "audit":
+    estimate = measured.estimate
+    round_words = _("round {number}", number=measured.number) if measured.number else _("before training")
+    if estimate.high <= estimate.low:
+        return _("exact over {n} pairs, {round}", n=number(measured.pairs), round=round_words)
+    values = {"low": number(estimate.low, ".3f"), "high": number(estimate.high, ".3f"), "round": round_words}
+    if estimate.method != "audit":
         return _("95% interval {low} to {high}, sampled, {round}", **values)
     return ngettext(
         "95% interval {low} to {high}, sampled: {n} audit label, {round}",
         "95% interval {low} to {high}, sampled: {n} audit labels, {round}",
-        found.labels,
+        estimate.labels,
         **values,
     )
 
@@ -111,21 +111,21 @@ def _last_round(project: Overview) -> str:
     last = project.matcher
     if last is None:
         return _("No model yet.")
-    when = ago(last.created_at, words())
+    time = ago(last.created_at, words())
     if not last.number:
-        return _("No model is trained yet. The encoder was measured {ago}.", ago=when)
+        return _("No model is trained yet. The encoder was measured {ago}.", ago=time)
     return ngettext(
         "Round {number} was trained {ago} on {n} label.",
         "Round {number} was trained {ago} on {n} labels.",
         last.labels,
         number=last.number,
-        ago=when,
+        ago=time,
     )
 
 
 def _actions(project: Overview) -> None:
-    mine = rights(engine(), project.id)
-    changes = Right.CHANGE in mine
+    own_rights = rights(engine(), project.id)
+    changes = Right.CHANGE in own_rights
     with st.container(horizontal=True, vertical_alignment="center"):
         if project.archived and changes:
             st.button(
@@ -137,12 +137,12 @@ def _actions(project: Overview) -> None:
             )
         elif not project.archived:
             to = {"project": project.name}
-            if Right.LABEL in mine:
+            if Right.LABEL in own_rights:
                 st.page_link("../pages/label.py", label=_("Label"), icon=":material/rule:", query_params=to)
-            if Right.SEE in mine:
+            if Right.SEE in own_rights:
                 st.page_link("../pages/monitor.py", label=_("Monitor"), icon=":material/monitoring:", query_params=to)
         hindered = {ARCHIVE} if project.archived else set()
-        hindered |= set() if Right.INSTALL in mine else {DUPLICATE}
+        hindered |= set() if Right.INSTALL in own_rights else {DUPLICATE}
         acts = [act for act in ACTS if changes and act not in hindered]
         key = f"more_{project.id}"
         if acts:

@@ -104,16 +104,16 @@ def _remove(project_id: int, name: str) -> None:
 
 
 def _what_goes(project_id: int) -> str:
-    held = holdings(engine(), project_id)
-    parts = (counted(held.items, "text"), counted(held.labels, "label"), counted(held.models, "model"))
-    return f"{', '.join(parts)}, and {megabytes(held.folder_bytes)} of models and vectors on disk."
+    contents = holdings(engine(), project_id)
+    parts = (counted(contents.items, "text"), counted(contents.labels, "label"), counted(contents.models, "model"))
+    return f"{', '.join(parts)}, and {megabytes(contents.folder_bytes)} of models and vectors on disk."
 
 
-def _put_away(project_id: int, name: str, where: str) -> None:
+def _put_away(project_id: int, name: str, place: str) -> None:
     """Archive or bin the project, and redraw the page with an undo bar."""
     with told(st.toast):  # somebody else was faster
-        (archive_project if where == "archived" else bin_project)(engine(), project_id)
-        st.session_state[UNDO] = (project_id, name, where)
+        (archive_project if place == "archived" else bin_project)(engine(), project_id)
+        st.session_state[UNDO] = (project_id, name, place)
     _done()
 
 
@@ -121,9 +121,9 @@ def undo_bar() -> None:
     """Draw what was last archived or deleted in this session, with an undo button."""
     if UNDO not in st.session_state:
         return
-    project_id, name, where = st.session_state[UNDO]
+    project_id, name, place = st.session_state[UNDO]
     with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"**{literal(name)}** is {where}.", width="content")
+        st.markdown(f"**{literal(name)}** is {place}.", width="content")
         st.button("Undo", key="undo", icon=":material/undo:", on_click=restore, args=(project_id, name))
 
 

@@ -29,16 +29,16 @@ TEXTS = (
 )
 
 
-def steps(found: Standing) -> None:
+def steps(standing: Standing) -> None:
     """Draw the steps side by side. The last one is never ticked: exporting leaves no trace."""
-    done = (
-        bool(found.rounds) or found.batch.complete,
-        bool(found.rounds),
-        bool(found.rounds) and found.measured,
+    are_done = (
+        bool(standing.rounds) or standing.batch.complete,
+        bool(standing.rounds),
+        bool(standing.rounds) and standing.measured,
         False,
     )
     columns = st.columns(len(TEXTS))
-    for position, (column, (title, text), is_done) in enumerate(zip(columns, TEXTS, done, strict=True), 1):
+    for position, (column, (title, text), is_done) in enumerate(zip(columns, TEXTS, are_done, strict=True), 1):
         mark = ":green[:material/check_circle:]" if is_done else f"{position}"
         with column.container(border=True, height="stretch"):
             st.markdown(f"**{mark} {_(title)}**")
@@ -48,33 +48,33 @@ def steps(found: Standing) -> None:
 ICON = ":material/arrow_forward:"
 
 
-def batch_bar(found: Standing) -> None:
+def batch_bar(standing: Standing) -> None:
     """Draw the progress of the newest batch, or of the job that prepares the first one."""
-    batch = found.batch
-    job = found.running
+    batch = standing.batch
+    job = standing.running
     if batch.number:
-        st.progress(min(1.0, batch.answered / batch.size) if batch.size else 1.0, batch_in_words(found))
+        st.progress(min(1.0, batch.answered / batch.size) if batch.size else 1.0, batch_in_words(standing))
     elif job is not None:
-        said = _("First batch: {progress}", progress=progress_in_words(job, words()))
-        st.progress(share_done(job), said)
+        progress = _("First batch: {progress}", progress=progress_in_words(job, words()))
+        st.progress(share_done(job), progress)
 
 
-def batch_in_words(found: Standing) -> str:
+def batch_in_words(standing: Standing) -> str:
     """Return how many pairs of the newest batch are answered."""
-    batch = found.batch
+    batch = standing.batch
     counts = {"number": batch.number, "answered": number(batch.answered), "size": number(batch.size)}
     if batch.extra:
         return _("Batch {number}: {answered} of {size} answered + {n} extra", n=number(batch.extra), **counts)
     return _("Batch {number}: {answered} of {size} answered", **counts)
 
 
-def job_in_words(found: Standing) -> str:
+def job_in_words(standing: Standing) -> str:
     """Return what runs now, and how long it will take; empty where nothing runs."""
-    job = found.running
+    job = standing.running
     return f"{_(KINDS.get(job.kind, job.kind))}: {progress_in_words(job, words())}" if job is not None else ""
 
 
-def step_link(step: NextStep, seen: Set[str]) -> None:
+def step_link(step: NextStep, visible_pages: Set[str]) -> None:
     """Draw the link to the page of the next step, unless it is a page that the person does not see."""
-    if step.act and step.page in seen:
+    if step.act and step.page in visible_pages:
         st.page_link(f"../pages/{step.page}.py", label=step.act, icon=ICON)

@@ -39,12 +39,12 @@ def model(report: Report, project: Project) -> None:
 
 def model_card(project: Project, matcher: StoredModel) -> None:
     """Draw what is known of the matcher, its download, and the lines of Python that use it."""
-    facts, away = st.columns([2, 3], gap="large")
+    facts, export_column = st.columns([2, 3], gap="large")
     with facts:
         rows = pd.DataFrame([(name, literal(value)) for name, value in card(matcher)], columns=["Property", "Value"])
         name = f"Model card: {round_name(matcher.number)}"
         st.table(rows, border="horizontal", hide_index=True, hide_header=True, alt=name)
-    with away:
+    with export_column:
         if matcher.folder is None:
             st.write("This is the unchanged pre-trained encoder, so there is no model to export.")
             return

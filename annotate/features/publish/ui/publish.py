@@ -49,15 +49,15 @@ def _standing(service: Service) -> None:
     st.markdown(f"**{round_name(service.published.number)}** has been published since {_since(service.published)}.")
     if service.shadow is not None and service.shadow.number is not None:
         texts = service.agreement.texts if service.agreement else 0
-        said = f"{counted(texts, 'text')} compared" if texts else "nothing compared yet"
-        st.markdown(f"**{round_name(service.shadow.number)}** is its shadow: {said}.")
+        comparison = f"{counted(texts, 'text')} compared" if texts else "nothing compared yet"
+        st.markdown(f"**{round_name(service.shadow.number)}** is its shadow: {comparison}.")
     if not service.answers:
         st.warning(ABSENT, icon=":material/power_off:")
 
 
 def _since(row: Publication) -> str:
-    who = f" by {literal(row.who)}" if row.who else ""
-    return f"{row.at:%Y-%m-%d %H:%M} UTC{who}"
+    person = f" by {literal(row.who)}" if row.who else ""
+    return f"{row.at:%Y-%m-%d %H:%M} UTC{person}"
 
 
 def _form(matcher: StoredModel, service: Service) -> None:

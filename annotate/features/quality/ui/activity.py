@@ -52,28 +52,28 @@ def work(project_id: int, tally: Sequence[Tally], times: Sequence[Timed]) -> Non
     if not tally:
         return
     st.subheader("Labelling", anchor=False)
-    if (every := counted_every(last_answer(engine(), project_id))) > 1:
-        st.caption(f"With this many answers the counts are refreshed after every {every:,} answers.")
+    if (step := counted_every(last_answer(engine(), project_id))) > 1:
+        st.caption(f"With this many answers the counts are refreshed after every {step:,} answers.")
     days, pace = st.columns(2)
     with days:
         _days(tally)
     with pace:
         _pace(times)
-    if len({one.annotator for one in tally}) > 1:
+    if len({row.annotator for row in tally}) > 1:
         _annotators(tally)
 
 
 def _days(tally: Sequence[Tally]) -> None:
     table = days_table(tally)
     people = sorted(table["annotator"].unique())
-    who = EVERYBODY
+    annotator = EVERYBODY
     st.markdown("**Labels by day**")
     if len(people) > 1:
-        who = st.selectbox("Annotator", [EVERYBODY, *people], key=f"days_of_{len(people)}", width=240)
-    mine = table if who == EVERYBODY else table[table["annotator"] == who]
-    drawn = activity_charts.newest_days(mine)
-    plot(activity_charts.days_chart, drawn, described=activity_charts.describe_days(drawn, who))
-    if len(drawn) < len(mine):
+        annotator = st.selectbox("Annotator", [EVERYBODY, *people], key=f"days_of_{len(people)}", width=240)
+    annotator_rows = table if annotator == EVERYBODY else table[table["annotator"] == annotator]
+    drawn = activity_charts.newest_days(annotator_rows)
+    plot(activity_charts.days_chart, drawn, described=activity_charts.describe_days(drawn, annotator))
+    if len(drawn) < len(annotator_rows):
         st.caption(f"The plot shows the last {activity_charts.DAYS} days, the table all of them.")
     table_behind(table, "labels-by-day")
 

@@ -66,26 +66,24 @@ def audit(report: Report, project_id: int) -> None:
 
 
 def _mixed_in(report: Report) -> str:
-    every = report.settings.audit_every
-    if not every:
+    spacing = report.settings.audit_every
+    if not spacing:
         return "Batches contain no audit pairs (project setting). Draw a separate audit batch here."
-    return f"In batches, one pair in {every} is an audit pair. Draw more here as a separate audit batch."
+    return f"In batches, one pair in {spacing} is an audit pair. Draw more here as a separate audit batch."
 
 
 def audit_form(report: Report, project_id: int) -> None:
     """Draw the number of pairs to draw, and the buttons that draw them or recompute the figures."""
     if report.audit_batch and may(Right.LABEL, project_id):
-        verb, them = ("is", "it") if report.audit_batch == 1 else ("are", "them")
-        left = (
-            f"{counted(report.audit_batch, 'pair')} of the current audit batch {verb} unlabelled. Label {them} first."
-        )
+        verb = "is unlabelled. Label it" if report.audit_batch == 1 else "are unlabelled. Label them"
+        left = f"{counted(report.audit_batch, 'pair')} of the current audit batch {verb} first."
         st.page_link("../pages/label.py", label=left, icon=":material/rule:")
     if not may(Right.CHANGE, project_id):
         return
     if report.changed > MOST_CHANGED:
         share = f"{min(report.changed, 1.0):.0%}"
-        what = f"{share} of the evaluation texts have changed since the audit was drawn."
-        st.caption(f"{what} The next pairs that you draw start a new audit, of the texts as they are now.")
+        change = f"{share} of the evaluation texts have changed since the audit was drawn."
+        st.caption(f"{change} The next pairs that you draw start a new audit, of the texts as they are now.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pairs = st.number_input("Pairs to draw", 1, 10_000, DRAW, step=10, width=160, key="audit_draw")
         drawing = st.button("Draw audit pairs", key="draw_audit", type="primary", icon=":material/casino:")

@@ -42,6 +42,6 @@ def calibration(report: Report) -> None:
     plot(reliability_chart, table, described=describe_reliability(table, round_name(number)))
     below = evaluation.histogram.get("below") if not evaluation.by_audit else 0
     left_out = f" {below:,} pairs that score below all positives are left out." if below else ""
-    found = estimate(evaluation, "average_precision")
-    st.caption(f"{WHAT} {METHODS.get(found.method if found else '', SAMPLED)}{left_out}")
+    figure = estimate(evaluation, "average_precision")
+    st.caption(f"{WHAT} {METHODS.get(figure.method if figure else '', SAMPLED)}{left_out}")
     table_behind(table, f"calibration-round-{number}")

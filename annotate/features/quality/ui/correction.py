@@ -31,12 +31,12 @@ AROUND = 60
 
 def correction_chart(table: pd.DataFrame) -> Plot:
     """Return a point with its interval for each form, the recommended one in colour. table: of `precisions_table`."""
-    shown = table.assign(
+    drawn = table.assign(
         written=table["value"].map("{:.3f}".format), believed=table["precision"] == FORMS["consistent"]
     )
-    across = share_axis(float(shown["low"].min()), float(shown["high"].max()))
+    across = share_axis(float(drawn["low"].min()), float(drawn["high"].max()))
     numbers = {"value": ("Value", ".3f"), "low": ("Low", ".3f"), "high": ("High", ".3f")}
-    base = alt.Chart(shown).encode(
+    base = alt.Chart(drawn).encode(
         y=alt.Y("precision:N", title=None, sort=None, axis=alt.Axis(labelLimit=180, domain=False, ticks=False)),
         color=alt.condition("datum.believed", alt.value(MATCHER), alt.value(NEUTRAL)),
         tooltip=[alt.Tooltip("precision:N", title="Precision"), *tooltips(numbers)],
@@ -46,7 +46,7 @@ def correction_chart(table: pd.DataFrame) -> Plot:
     )
     points = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X("value:Q", **across))
     words = base.mark_text(dy=-13, fontSize=13, fontWeight=600).encode(x=alt.X("value:Q", **across), text="written:N")
-    return alt.layer(rules, points, words).properties(height=ROW * len(shown) + AROUND)
+    return alt.layer(rules, points, words).properties(height=ROW * len(drawn) + AROUND)
 
 
 def describe_correction(table: pd.DataFrame) -> str:
@@ -76,10 +76,10 @@ def corrections(project_id: int) -> None:
     st.caption(WHAT)
     if may(Right.CHANGE, project_id):
         _form(project_id, rounds)
-    found = read_corrections(engine(), project_id)
-    if found:
-        _standing(project_id, found[0])
-    _results([one for one in found if one.result])
+    all_corrections = read_corrections(engine(), project_id)
+    if all_corrections:
+        _standing(project_id, all_corrections[0])
+    _results([correction for correction in all_corrections if correction.result])
 
 
 def _form(project_id: int, rounds: list[int]) -> None:
@@ -97,37 +97,40 @@ def _form(project_id: int, rounds: list[int]) -> None:
 def _standing(project_id: int, newest: Correction) -> None:
     """Draw how many pairs of the newest correction are labelled, and what to do next."""
     if newest.left:
-        done = newest.drawn - newest.left
-        st.progress(done / newest.drawn, text=f"{newest.name}: {done:,} of {newest.drawn:,} pairs labelled")
+        labelled = newest.drawn - newest.left
+        st.progress(labelled / newest.drawn, text=f"{newest.name}: {labelled:,} of {newest.drawn:,} pairs labelled")
         st.page_link("../pages/label.py", label="Label the remaining pairs", icon=":material/rule:")
     elif newest.result is None and newest.drawn:
         st.caption(f"{newest.name}: all {newest.drawn:,} pairs are labelled. The figures are not computed yet.")
-        asked = may(Right.CHANGE, project_id) and st.button(
+        pressed = may(Right.CHANGE, project_id) and st.button(
             "Compute figures", key="compute_correction", icon=":material/refresh:"
         )
-        if asked:
+        if pressed:
             _ask(project_id, newest.round, newest.recall, 0)
 
 
-def _results(found: list[Correction]) -> None:
+def _results(corrected: list[Correction]) -> None:
     """Draw the precision in each form, for one of the corrections that have figures."""
-    if not found:
+    if not corrected:
         return
-    names = [one.name for one in found]
+    names = [correction.name for correction in corrected]
     chosen = names[0]
     if len(names) > 1:
         chosen = st.selectbox("Check", names, key=f"correction_of_{len(names)}_{names[0]}")
-    shown = found[names.index(chosen)]
-    assert shown.result is not None
-    table = precisions_table(shown.result)
-    st.markdown(in_words(shown, shown.result))
-    if compared := comparison_in_words(shown, shown.result):
+    correction = corrected[names.index(chosen)]
+    assert correction.result is not None
+    table = precisions_table(correction.result)
+    st.markdown(in_words(correction, correction.result))
+    if compared := comparison_in_words(correction, correction.result):
         st.markdown(compared)
     plot(correction_chart, table, described=describe_correction(table))
     st.caption(FORMS_DIFFER)
     with st.expander("Tables", icon=":material/table:"):
-        table_open(table, f"correction-round-{shown.round}-recall-{shown.recall:.2f}")
-        table_open(strata_table(shown, shown.result), f"checked-round-{shown.round}-recall-{shown.recall:.2f}")
+        table_open(table, f"correction-round-{correction.round}-recall-{correction.recall:.2f}")
+        table_open(
+            strata_table(correction, correction.result),
+            f"checked-round-{correction.round}-recall-{correction.recall:.2f}",
+        )
 
 
 def _ask(project_id: int, number: int, recall: float, draw: int) -> None:

@@ -59,8 +59,8 @@ def _scores(report: Report) -> None:
     number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"histogram_round_{newest}")
     matcher, evaluation = by_number[number]
     table = histogram_table(evaluation)
-    at = threshold(matcher)
-    plot(charts.histogram_chart, table, at, described=charts.describe_histogram(table, at))
+    half_score = threshold(matcher)
+    plot(charts.histogram_chart, table, half_score, described=charts.describe_histogram(table, half_score))
     if below := evaluation.histogram.get("below"):
         st.caption(f"{below:,} more pairs score below {table['score_from'].min():.3f} and are not shown.")
     table_behind(table, f"scores-round-{number}")

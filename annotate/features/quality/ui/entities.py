@@ -21,12 +21,12 @@ AROUND = 90
 
 def groups_chart(table: pd.DataFrame) -> Plot:
     """Return a point with its interval for each clustering and round. table: as in `EntityAudit`, of one figure."""
-    shown = table.assign(name=table["round"].map(round_name), written=table["value"].map("{:.2f}".format))
-    names = list(dict.fromkeys(shown["name"]))
-    colours = [between(at / max(len(names) - 1, 1)) if len(names) > 1 else between(1) for at in range(len(names))]
-    across = share_axis(float(shown["low"].min()), float(shown["high"].max()))
+    drawn = table.assign(name=table["round"].map(round_name), written=table["value"].map("{:.2f}".format))
+    names = list(dict.fromkeys(drawn["name"]))
+    colours = [between(i / max(len(names) - 1, 1)) if len(names) > 1 else between(1) for i in range(len(names))]
+    across = share_axis(float(drawn["low"].min()), float(drawn["high"].max()))
     numbers = {"value": ("Value", ".3f"), "low": ("Low", ".3f"), "high": ("High", ".3f")}
-    base = alt.Chart(shown).encode(
+    base = alt.Chart(drawn).encode(
         y=alt.Y("groups:N", title=None, sort=None, axis=alt.Axis(labelLimit=180, domain=False, ticks=False)),
         yOffset=alt.YOffset("name:N", sort=names),
         color=alt.Color(
@@ -34,11 +34,11 @@ def groups_chart(table: pd.DataFrame) -> Plot:
         ),
         tooltip=[alt.Tooltip("groups:N", title="Groups"), alt.Tooltip("name:N", title="Matcher"), *tooltips(numbers)],
     )
-    title = str(shown["figure"].iloc[0])
+    title = str(drawn["figure"].iloc[0])
     rules = base.mark_rule(strokeWidth=3, opacity=0.45).encode(x=alt.X("low:Q", title=title, **across), x2="high:Q")
     points = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X("value:Q", **across))
     words = base.mark_text(dy=-11, fontSize=12, fontWeight=600).encode(x=alt.X("value:Q", **across), text="written:N")
-    return alt.layer(rules, points, words).properties(height=ROW * len(shown) + AROUND)
+    return alt.layer(rules, points, words).properties(height=ROW * len(drawn) + AROUND)
 
 
 def describe_groups(table: pd.DataFrame) -> str:
@@ -49,8 +49,8 @@ def describe_groups(table: pd.DataFrame) -> str:
         f"{row.groups} {row.value:.3f}" + ("" if exact else f" ({row.low:.3f} to {row.high:.3f})")
         for row in newest.itertuples()
     ]
-    of = f"{newest['figure'].iloc[0]} of the groups of {round_name(int(newest['round'].iloc[0]))}"
-    return f"{of}, {'exact' if exact else 'with its 95% interval'}: {'; '.join(parts)}."
+    subject = f"{newest['figure'].iloc[0]} of the groups of {round_name(int(newest['round'].iloc[0]))}"
+    return f"{subject}, {'exact' if exact else 'with its 95% interval'}: {'; '.join(parts)}."
 
 
 WHAT = (
@@ -71,13 +71,13 @@ def entity_audit(project_id: int, gold: bool) -> None:
     """Draw the section with its heading. gold: whether known pairs measure groups of the project."""
     st.subheader("Entity audit", anchor=False)
     st.caption(f"{WHAT} {GOLD}" if gold else WHAT)
-    found = read_entity_audit(engine(), project_id)
+    audit = read_entity_audit(engine(), project_id)
     if may(Right.CHANGE, project_id):
-        _form(project_id, updates=gold or found.drawn > 0)
-    if found.methods:
-        _figures(found)
-    if found.drawn and found.methods in ([], [EXACT]):
-        st.caption(f"{counted(found.drawn, 'text')} drawn. The figures of the audit come when 20 are complete.")
+        _form(project_id, updates=gold or audit.drawn > 0)
+    if audit.methods:
+        _figures(audit)
+    if audit.drawn and audit.methods in ([], [EXACT]):
+        st.caption(f"{counted(audit.drawn, 'text')} drawn. The figures of the audit come when 20 are complete.")
 
 
 def _form(project_id: int, updates: bool) -> None:
@@ -92,36 +92,36 @@ def _form(project_id: int, updates: bool) -> None:
             st.rerun()
 
 
-def _figures(found: EntityAudit) -> None:
+def _figures(audit: EntityAudit) -> None:
     """Draw one figure of the groups by clustering and round, and what it rests on."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        method = _method(found)
-        table = found.by(method)
-        there = [one for one in FIGURES.values() if one in set(table["figure"])]
-        chosen = st.selectbox("Figure", there, key="entities_figure", width=260)
-    st.caption(_rests_on(found, method))
+        method = _method(audit)
+        table = audit.by(method)
+        figures = [figure for figure in FIGURES.values() if figure in set(table["figure"])]
+        chosen = st.selectbox("Figure", figures, key="entities_figure", width=260)
+    st.caption(_rests_on(audit, method))
     table = table[table["figure"] == chosen]
     rounds = sorted(set(table["round"]))[-SHOWN:]
     table = table[table["round"].isin(rounds)]
     plot(groups_chart, table, described=describe_groups(table))
     st.caption(MEANT if method == EXACT else f"{MEANT} {INTERVALS}")
-    table_behind(found.table, "groups")
+    table_behind(audit.table, "groups")
 
 
-def _method(found: EntityAudit) -> str:
+def _method(audit: EntityAudit) -> str:
     """Return the chosen method, the exact one at first; drawn where there are both."""
-    if len(found.methods) == 1:
-        return found.methods[0]
-    return st.selectbox("Measured by", found.methods, format_func=_title, key="entities_method", width=180)
+    if len(audit.methods) == 1:
+        return audit.methods[0]
+    return st.selectbox("Measured by", audit.methods, format_func=_title, key="entities_method", width=180)
 
 
 def _title(method: str) -> str:
     return "Known pairs" if method == EXACT else "Entity audit"
 
 
-def _rests_on(found: EntityAudit, method: str) -> str:
+def _rests_on(audit: EntityAudit, method: str) -> str:
     """Return what the figures of this method rest on."""
     if method == EXACT:
         return "Exact, by the known pairs."
-    drawn = counted(found.drawn, "drawn text")
-    return f"Audited on {found.complete:,} of {drawn}, with {counted(found.labels, 'labelled pair')}."
+    drawn = counted(audit.drawn, "drawn text")
+    return f"Audited on {audit.complete:,} of {drawn}, with {counted(audit.labels, 'labelled pair')}."

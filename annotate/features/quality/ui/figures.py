@@ -85,25 +85,25 @@ def _measure(report: Report, name: str, in_full: bool = False) -> None:
     in_full: say of its change, too, what the interval is.
     """
     _, evaluation = report.measured[-1]
-    found = estimate(evaluation, name)
-    if found is None:
+    figure = estimate(evaluation, name)
+    if figure is None:
         return
     changed = change(report.measured, name)
     with st.container(border=True, height="stretch"):
-        _with_change(name, found, changed)
-        st.caption(method_in_words(name, found, evaluation))
+        _with_change(name, figure, changed)
+        st.caption(method_in_words(name, figure, evaluation))
         if in_full and changed and (words := change_in_words(changed)):
             st.caption(words)
 
 
 def _few(audit: Mapping[str, Any]) -> str:
     """Return what the figures are worth while hardly a positive is labelled."""
-    found = audit["positives"]
-    who = f"Only {found:,}" if found else "None"
-    verb = "are positives" if found > 1 else "is a positive"
+    positives = audit["positives"]
+    subject = f"Only {positives:,}" if positives else "None"
+    verb = "are positives" if positives > 1 else "is a positive"
     return (
-        f"{who} of {counted(audit['labels'], 'audit label')} {verb}. These figures rest mostly on the assumption that "
-        "positives get rarer with the rank: label more audit pairs before you rely on them."
+        f"{subject} of {counted(audit['labels'], 'audit label')} {verb}. These figures rest mostly on the assumption "
+        "that positives get rarer with the rank: label more audit pairs before you rely on them."
     )
 
 
@@ -120,20 +120,20 @@ def _of_top(top: Mapping[str, Any]) -> str:
 
 def _beside(evaluation: Evaluation) -> str:
     """Return what the figures above count, and what those that count them too rest on."""
-    found = counted(evaluation.audit["labels"], "audit label")
+    labels = counted(evaluation.audit["labels"], "audit label")
     return (
         f"The figures above count every pair as a negative that is no known positive, so their precision is a lower "
-        f"bound. These rest on the known pairs, the checked false positives and {found}, over all "
+        f"bound. These rest on the known pairs, the checked false positives and {labels}, over all "
         f"{evaluation.pairs:,} pairs."
     )
 
 
-def _with_change(name: str, found: Estimate, changed: Change | None) -> None:
+def _with_change(name: str, figure: Estimate, changed: Change | None) -> None:
     """Draw the figure and its change. A change that may be chance has neither arrow nor colour."""
     clear = changed is not None and changed.clear
     st.metric(
         MEASURES[name],
-        f"{found.value:.3f}",
+        f"{figure.value:.3f}",
         help=HELP[name],
         delta=None if changed is None else f"{changed.value:+.3f}",
         delta_color="normal" if clear else "off",
@@ -149,20 +149,20 @@ def since(changed: Change) -> str:
 
 def _row(heading: str, titles: Mapping[str, str], estimates: Mapping[str, Any], caption: str = "") -> None:
     """Draw the figures that could be measured, small, under a heading."""
-    found = {name: known for name in titles if (known := stored_estimate(estimates, name)) is not None}
-    if not found:
+    figures = {name: known for name in titles if (known := stored_estimate(estimates, name)) is not None}
+    if not figures:
         return
     with st.container(width="content", gap="xsmall"):
         st.markdown(f"**{heading}**")
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-            for name, known in found.items():
+            for name, known in figures.items():
                 _small(titles[name], name, known)
         if caption:
             st.caption(caption)
 
 
-def _small(title: str, name: str, found: Estimate) -> None:
+def _small(title: str, name: str, figure: Estimate) -> None:
     with st.container(width=NARROW, gap=None):
         st.caption(title)
-        st.markdown(f"##### {in_figures(name, found.value)}")
-        st.caption(interval(name, found))
+        st.markdown(f"##### {in_figures(name, figure.value)}")
+        st.caption(interval(name, figure))

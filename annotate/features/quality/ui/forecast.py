@@ -31,12 +31,16 @@ def outlook_chart(measured: pd.DataFrame, band: pd.DataFrame, target: float) -> 
 
     measured: of `measured_table`; band: of `band_table`.
     """
-    ends = [float(table[end].agg(of)) for table in (measured, band) for end, of in (("low", "min"), ("high", "max"))]
+    ends = [
+        float(table[end].agg(function))
+        for table in (measured, band)
+        for end, function in (("low", "min"), ("high", "max"))
+    ]
     up = share_axis(min(*ends, target), max(*ends, target))
     spent = labels_axis(int(measured["labels"].min()), int(band["labels"].max()))
     labels = alt.X("labels:Q", title="Labels spent", **spent)
     value = alt.Y("average_precision:Q", title="Average precision", **up)
-    shown = tooltips(
+    tips = tooltips(
         {
             "labels": ("Labels", ",d"),
             "average_precision": ("Average precision", ".3f"),
@@ -45,8 +49,8 @@ def outlook_chart(measured: pd.DataFrame, band: pd.DataFrame, target: float) -> 
         }
     )
     kinds = alt.Scale(domain=[MEASURED, FORECAST], range=[[1, 0], [5, 4]])
-    both = pd.concat([measured.assign(kind=MEASURED), band.assign(kind=FORECAST)])
-    base = alt.Chart(both).encode(x=labels, tooltip=[alt.Tooltip("kind:N", title="Round"), *shown])
+    rows = pd.concat([measured.assign(kind=MEASURED), band.assign(kind=FORECAST)])
+    base = alt.Chart(rows).encode(x=labels, tooltip=[alt.Tooltip("kind:N", title="Round"), *tips])
     intervals = base.transform_filter("datum.high > datum.low").encode(
         y=alt.Y("low:Q", title="Average precision", **up), y2="high:Q"
     )
@@ -81,14 +85,14 @@ def measured_table(points: Sequence[Point]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["labels", "average_precision", "low", "high"])
 
 
-def describe_outlook(measured: pd.DataFrame, band: pd.DataFrame, said: str) -> str:
+def describe_outlook(measured: pd.DataFrame, band: pd.DataFrame, conclusion: str) -> str:
     """Return sentences on the last round, the end of the band, and what the target takes."""
     last = measured.iloc[-1]
     end = band.iloc[-1]
     return (
         f"Forecast of average precision: {last.average_precision:.3f} measured at {last.labels:,.0f} labels, "
         f"{end.average_precision:.3f} forecast at {end.labels:,.0f} (95% interval {end.low:.3f} to {end.high:.3f}). "
-        f"{said.replace('*', '')}"
+        f"{conclusion.replace('*', '')}"
     )
 
 
@@ -114,26 +118,26 @@ def forecast(report: Report, times: Sequence[Timed]) -> None:
     st.subheader("Forecast", anchor=False)
     spent = report.measured[-1][0].labels
     rng = np.random.default_rng([report.settings.seed, spent])
-    found = outlook(report, times, rng)
-    if found is None:
+    curve = outlook(report, times, rng)
+    if curve is None:
         st.caption(too_few(report))
         return
-    begin = next_target(found)
+    begin = next_target(curve)
     key = f"forecast_target_{spent}"
     target = st.number_input("Target average precision", 0.01, 0.99, begin, step=0.01, key=key, width=240)
-    said = in_words(found, target)
-    st.markdown(said)
-    measured = measured_table(found.points)
-    band = band_table(found, target, rng)
-    plot(outlook_chart, measured, band, target, described=describe_outlook(measured, band, said))
+    conclusion = in_words(curve, target)
+    st.markdown(conclusion)
+    measured = measured_table(curve.points)
+    band = band_table(curve, target, rng)
+    plot(outlook_chart, measured, band, target, described=describe_outlook(measured, band, conclusion))
     st.caption(HOW + _audits(report))
     with st.expander("Table", icon=":material/table:"):
         table_open(band, "forecast")
         st.caption("Further labels and hours for each target. ∞ means more than 30 times the labels so far.")
-        table_open(targets_table(found, target), "forecast-targets", FORMATS)
+        table_open(targets_table(curve, target), "forecast-targets", FORMATS)
 
 
 def _audits(report: Report) -> str:
     """Return that the forecast does not count audit tasks; empty where there are none."""
-    every = report.settings.audit_every
-    return f" Audit pairs, one in {every}, are extra." if report.audited is not None and every else ""
+    spacing = report.settings.audit_every
+    return f" Audit pairs, one in {spacing}, are extra." if report.audited is not None and spacing else ""

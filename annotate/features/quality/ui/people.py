@@ -33,8 +33,8 @@ def _batches(report: Report) -> None:
         with column:
             st.markdown(f"**{title}**")
             plot(charts.batch_chart, answered, name, described=charts.describe_batches(answered))
-    shown = table.assign(strategy=table["strategy"].map(strategy_title)).rename(columns={"round": "batch"})
-    table_behind(shown, "batches")
+    renamed = table.assign(strategy=table["strategy"].map(strategy_title)).rename(columns={"round": "batch"})
+    table_behind(renamed, "batches")
     for batch in report.rounds:
         if batch.note:
             st.caption(f"Batch {batch.number}: {batch.note}")

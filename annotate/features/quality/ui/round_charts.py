@@ -107,8 +107,8 @@ def describe_curves(table: pd.DataFrame) -> str:
     for number in sorted(table["round"].unique()):
         reached = table[(table["round"] == number) & (table["recall"] >= 0.5)]
         if len(reached):
-            at = reached.iloc[0]
-            parts.append(f"{round_name(number)} {at.precision:.2f}{_between(at.low, at.high)}")
+            point = reached.iloc[0]
+            parts.append(f"{round_name(number)} {point.precision:.2f}{_between(point.low, point.high)}")
     return "Precision against recall. Precision where half of the positives are found: " + ", ".join(parts) + "."
 
 
@@ -154,7 +154,7 @@ def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
         .encode(**encoded)
         for kind in kinds[1:]
     ]
-    shown = {"score_from": ("Score from", ".3f"), "score_to": ("to", ".3f")}
+    tips = {"score_from": ("Score from", ".3f"), "score_to": ("to", ".3f")}
     hover = (
         alt.Chart(table)
         .mark_bar(opacity=0)
@@ -163,7 +163,7 @@ def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
             x2="score_to:Q",
             y=alt.datum(top),
             y2=alt.datum(FLOOR),
-            tooltip=tooltips(shown | {kind: (kind.capitalize(), ",d") for kind in kinds}),
+            tooltip=tooltips(tips | {kind: (kind.capitalize(), ",d") for kind in kinds}),
         )
     )
     return alt.layer(bars, *steps, hover, *_threshold_layers(table, threshold)).properties(height=HEIGHT + 60)
@@ -195,8 +195,8 @@ def _kind_colours(kinds: list[str]) -> alt.Scale:
 def describe_histogram(table: pd.DataFrame, threshold: float | None) -> str:
     """Return a sentence: how many pairs of each kind are drawn, and where the threshold is."""
     counted = " and ".join(f"{table[kind].sum():,.0f} {kind}" for kind in reversed(KINDS) if kind in table)
-    where = f"; the probability is one half at {threshold:.3f}" if threshold is not None else ""
-    return f"Score histogram: {counted} by score{where}."
+    ending = f"; the probability is one half at {threshold:.3f}" if threshold is not None else ""
+    return f"Score histogram: {counted} by score{ending}."
 
 
 def _heights(table: pd.DataFrame, column: str) -> pd.DataFrame:

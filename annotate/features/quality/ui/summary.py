@@ -43,8 +43,8 @@ def _figures(report: Report, project_id: int, tabs: str) -> None:
     figure, course = st.columns(2, gap="medium")
     with figure:
         headline(report)
-        if said := in_words(read_entity_audit(engine(), project_id)):
-            st.markdown(said)
+        if sentence := in_words(read_entity_audit(engine(), project_id)):
+            st.markdown(sentence)
     with course:
         _course(report)
     following, stopping = st.columns(2, gap="medium")
@@ -72,23 +72,23 @@ def _course(report: Report) -> None:
 
 def _following(report: Report, project_id: int, tabs: str) -> None:
     """Draw the next step, and why: the project's own, as everywhere, or what serves better than labelling a batch."""
-    mine = rights(engine(), project_id)
-    found = read_standing(engine(), project_id)
-    step = next_step(found, mine)
+    own_rights = rights(engine(), project_id)
+    standing = read_standing(engine(), project_id)
+    step = next_step(standing, own_rights)
     advised = advice(report)
     st.subheader("What to do next", anchor=False)
     # An audit cannot be drawn while a job runs, or while another one is open.
-    hindered = found.running or found.audit_left or step.page != "label" or Right.CHANGE not in mine
+    hindered = standing.running or standing.audit_left or step.page != "label" or Right.CHANGE not in own_rights
     if advised is None or hindered:
         if step.act and step.page != "monitor" and st.button(step.act, key="next", icon=ICON):
             st.switch_page(f"../pages/{step.page}.py")
-        st.markdown(" ".join([literal(step.why), gained(report)]))
+        st.markdown(" ".join([literal(step.reason), gained(report)]))
         return
-    if advised.where == Where.AUDIT:
+    if advised.place == Where.AUDIT:
         st.button(advised.title, key="next", icon=ICON, on_click=_open, args=(tabs, "Audit"))
     elif st.button(advised.title, key="next", icon=ICON):
-        st.switch_page(f"../pages/{advised.where}.py")
-    st.markdown(" ".join([advised.why, gained(report)]))
+        st.switch_page(f"../pages/{advised.place}.py")
+    st.markdown(" ".join([advised.reason, gained(report)]))
 
 
 def _open(tabs: str, tab: str) -> None:
@@ -99,4 +99,4 @@ def _stopping(report: Report) -> None:
     """Draw whether the target precision is reached, and how sure the figures are."""
     verdict = may_stop(report)
     st.subheader("May labelling stop?", anchor=False)
-    st.markdown(" ".join([ANSWERS[verdict.reached], verdict.said, width(report)]))
+    st.markdown(" ".join([ANSWERS[verdict.reached], verdict.sentence, width(report)]))

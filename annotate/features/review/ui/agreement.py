@@ -20,9 +20,9 @@ ROW = 34  # pixels
 COLUMNS = ("coefficient", "value", "low", "high", "answers")
 
 
-def agreement_table(found: Mapping[str, Estimate | None]) -> pd.DataFrame:
+def agreement_table(coefficients: Mapping[str, Estimate | None]) -> pd.DataFrame:
     """Return one row for each defined coefficient: value, 95% interval, and number of answers."""
-    rows = [(name, one.value, one.low, one.high, one.labels) for name, one in found.items() if one is not None]
+    rows = [(name, c.value, c.low, c.high, c.labels) for name, c in coefficients.items() if c is not None]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -48,7 +48,7 @@ def agreement_chart(table: pd.DataFrame) -> Plot:
 
 def describe_agreement(table: pd.DataFrame) -> str:
     """Return a sentence with each coefficient and its interval."""
-    parts = [f"{one.coefficient} {one.value:.3f} ({one.low:.3f} to {one.high:.3f})" for one in table.itertuples()]
+    parts = [f"{row.coefficient} {row.value:.3f} ({row.low:.3f} to {row.high:.3f})" for row in table.itertuples()]
     return f"Agreement of annotators with 95% intervals: {'; '.join(parts)}."
 
 
@@ -68,7 +68,7 @@ def agreement_section(project_id: int) -> None:
 
 
 def _draw(project_id: int) -> None:
-    which = st.segmented_control(
+    scope = st.segmented_control(
         "Pairs",
         [DRAWN, ALL],
         default=DRAWN,
@@ -77,20 +77,21 @@ def _draw(project_id: int) -> None:
         help="The random sample represents all pairs of the batches. With double checks, only pairs marked match or "
         "unsure get a second annotator, so agreement on them is not comparable with the random sample.",
     )
-    found, persons = _measured(
-        str(engine().url), project_id, last_answer(engine(), project_id), which == DRAWN, engine()
+    measured, persons = _measured(
+        str(engine().url), project_id, last_answer(engine(), project_id), scope == DRAWN, engine()
     )
-    if not found.pairs:
-        st.info(f"{NOBODY if which == ALL else NONE_DRAWN} {HOW}")
+    if not measured.pairs:
+        st.info(f"{NOBODY if scope == ALL else NONE_DRAWN} {HOW}")
         return
-    st.caption(f"{counted(found.pairs, 'pair')} with a yes or no from several annotators. Unsure answers do not count.")
-    table = agreement_table(found.coefficients)
+    pairs = counted(measured.pairs, "pair")
+    st.caption(f"{pairs} with a yes or no from several annotators. Unsure answers do not count.")
+    table = agreement_table(measured.coefficients)
     plot(agreement_chart, table, described=describe_agreement(table))
-    if found.why:
-        st.info(found.why)
+    if measured.kappa_note:
+        st.info(measured.kappa_note)
     with st.expander("Table", icon=":material/table:"):
         table_open(table, "agreement")
-    _twos(found)
+    _twos(measured)
     _people(persons)
 
 
@@ -102,20 +103,20 @@ def _measured(
     return agreement(votes), people(votes)
 
 
-def _twos(found: Agreement) -> None:
+def _twos(measured: Agreement) -> None:
     """Draw the agreement of each two annotators."""
-    if not found.twos:
+    if not measured.twos:
         return
     st.markdown("**By pair of annotators**")
     rows = [
         {
-            "annotators": f"{two.one}, {two.other}",
+            "annotators": f"{two.first}, {two.second}",
             "pairs": two.pairs,
             "on matches": _shown(two.positive),
             "on non-matches": _shown(two.negative),
             "Cohen's kappa": _shown(two.kappa),
         }
-        for two in found.twos
+        for two in measured.twos
     ]
     table_open(pd.DataFrame(rows), "agreement_by_two")
 
@@ -131,16 +132,16 @@ def _people(persons: list[Person]) -> None:
     )
     rows = [
         {
-            "annotator": one.name,
-            "answers": one.answers,
-            "sensitivity": _shown(one.sensitivity),
-            "specificity": _shown(one.specificity),
-            "agrees with consensus": _shown(one.agrees),
+            "annotator": person.name,
+            "answers": person.answers,
+            "sensitivity": _shown(person.sensitivity),
+            "specificity": _shown(person.specificity),
+            "agrees with consensus": _shown(person.agrees),
         }
-        for one in persons
+        for person in persons
     ]
     table_open(pd.DataFrame(rows), "annotators_against_consensus")
 
 
-def _shown(found: Estimate | None) -> str:
-    return "–" if found is None else f"{found.value:.3f} ({found.low:.3f}–{found.high:.3f})"
+def _shown(estimate: Estimate | None) -> str:
+    return "–" if estimate is None else f"{estimate.value:.3f} ({estimate.low:.3f}–{estimate.high:.3f})"

@@ -28,34 +28,34 @@ def checks_section(project_id: int) -> None:
     if not may(Right.PEOPLE, project_id):
         return
     st.subheader("Hidden test pairs", anchor=False)
-    found = read_quality(engine(), project_id)
-    if found:
+    results = read_quality(engine(), project_id)
+    if results:
         st.caption(
             "Shares of correct answers with 95% intervals (Wilson 1927). Unsure answers do not count. Known answers "
             "came with the data or from a review. Repeats are pairs that the annotator had answered before."
         )
-        table_open(_quality_table(found), "hidden_checks")
+        table_open(_quality_table(results), "hidden_checks")
     else:
         st.info(f"No hidden test pair has been answered yet. {HOW}")
-    told = read_fast_answers(engine(), project_id)
-    if told:
+    runs = read_fast_answers(engine(), project_id)
+    if runs:
         st.markdown("**Suspiciously fast answers**")
         st.caption(
             "Identical answers in a row, each given in less time than it takes to read the beginning of both texts. "
             "Some of the pairs are asked again: of another annotator or, if there is none, of the same one as hidden "
             "test pairs."
         )
-        table_open(_fast_answers_table(told), "fast_answers", {"seconds each": "%.1f"})
+        table_open(_fast_answers_table(runs), "fast_answers", {"seconds each": "%.1f"})
 
 
 def fast_answers_line(project_id: int) -> None:
     """Tell those who manage the project's people about fast answers of the last days."""
     if not may(Right.PEOPLE, project_id):
         return
-    news = [one for one in read_fast_answers(engine(), project_id) if one.ended > now() - NEWS]
+    news = [run for run in read_fast_answers(engine(), project_id) if run.ended > now() - NEWS]
     if news:
-        people = ", ".join(sorted({one.annotator for one in news}))
-        answers = counted(sum(one.answers for one in news), "answer")
+        people = ", ".join(sorted({run.annotator for run in news}))
+        answers = counted(sum(run.answers for run in news), "answer")
         st.warning(
             f"In the last {NEWS.days} days {literal(people)} gave {answers} too fast to have read the texts, in runs "
             "of identical answers. See the page “Review” for the times and the re-checked pairs.",
@@ -63,40 +63,40 @@ def fast_answers_line(project_id: int) -> None:
         )
 
 
-def _quality_table(found: list[Quality]) -> pd.DataFrame:
+def _quality_table(results: list[Quality]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "annotator": one.annotator,
-                "known matches": _shown(one.sensitivity),
-                "known non-matches": _shown(one.specificity),
-                "repeats": _shown(one.repeats),
-                "unsure": one.unsure,
+                "annotator": row.annotator,
+                "known matches": _shown(row.sensitivity),
+                "known non-matches": _shown(row.specificity),
+                "repeats": _shown(row.repeats),
+                "unsure": row.unsure,
             }
-            for one in found
+            for row in results
         ]
     )
 
 
-def _fast_answers_table(told: list[Told]) -> pd.DataFrame:
+def _fast_answers_table(runs: list[Told]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "annotator": one.annotator,
-                "since": f"{one.began:%Y-%m-%d %H:%M} UTC",
-                "answer": TITLES[one.answer],
-                "in a row": one.answers,
-                "seconds each": one.seconds,
-                "re-asked": one.again,
-                "re-answered": one.looked_at,
-                "changed": one.otherwise,
+                "annotator": run.annotator,
+                "since": f"{run.began:%Y-%m-%d %H:%M} UTC",
+                "answer": TITLES[run.answer],
+                "in a row": run.answers,
+                "seconds each": run.seconds,
+                "re-asked": run.again,
+                "re-answered": run.looked_at,
+                "changed": run.otherwise,
             }
-            for one in told
+            for run in runs
         ]
     )
 
 
-def _shown(found: Estimate | None) -> str:
-    if found is None:
+def _shown(estimate: Estimate | None) -> str:
+    if estimate is None:
         return "–"
-    return f"{found.value:.2f} ({found.low:.2f}–{found.high:.2f}) of {found.labels}"
+    return f"{estimate.value:.2f} ({estimate.low:.2f}–{estimate.high:.2f}) of {estimate.labels}"

@@ -20,36 +20,36 @@ def implied_by_labels(database: Engine, project_id: int, last: int) -> Algebra |
     return _algebra(str(database.url), project_id, last, database)
 
 
-def what_labels_imply(found: Algebra) -> None:
+def what_labels_imply(implied: Algebra) -> None:
     """Draw how many pairs the labels of one list imply."""
     with st.expander("What the labels imply"):
-        if not found.groups:
+        if not implied.groups:
             st.caption("Nothing yet: no pair is labelled a match.")
             return
-        if found.problem:
-            st.warning(literal(sentence(found.problem)))
+        if implied.problem:
+            st.warning(literal(sentence(implied.problem)))
         st.caption(
-            f"Matches form {counted(found.groups, 'group')}. They imply {found.matches:,} more positive and "
-            f"{found.others:,} more negative pairs. With “Train on implied pairs” (page “Settings”) these are used for "
-            "training. They do not count as labels."
+            f"Matches form {counted(implied.groups, 'group')}. They imply {implied.matches:,} more positive and "
+            f"{implied.non_matches:,} more negative pairs. With “Train on implied pairs” (page “Settings”) these are "
+            "used for training. They do not count as labels."
         )
 
 
 @st.fragment
-def contradictions(database: Engine, project_id: int, who: str, found: Algebra, last: int) -> None:
+def contradictions(database: Engine, project_id: int, annotator: str, implied: Algebra, last: int) -> None:
     """Draw a contradiction between the labels of one list, with its corrections."""
     redraw_after(database, project_id, last)
     st.subheader("Contradictions", anchor=False)
     st.caption(
-        f"{counted(found.contradictions, 'label')} cannot be right together with others: if A matches B and B matches "
-        "C, then A matches C. Correct the wrong one. Until then their groups imply nothing."
+        f"{counted(implied.contradictions, 'label')} cannot be right together with others: if A matches B and B "
+        "matches C, then A matches C. Correct the wrong one. Until then their groups imply nothing."
     )
-    later: list[Pair] = st.session_state.setdefault(f"contradictions_{project_id}_{who}_later", [])
-    first = min(found.shown, key=lambda steps: later.index(_ends(steps)) + 1 if _ends(steps) in later else 0)
+    later: list[Pair] = st.session_state.setdefault(f"contradictions_{project_id}_{annotator}_later", [])
+    first = min(implied.examples, key=lambda steps: later.index(_ends(steps)) + 1 if _ends(steps) in later else 0)
     with st.container(border=True, key="contradiction"):
         for step in first:
-            _draw(database, project_id, who, step)
-        if len(found.shown) > 1:
+            _draw(database, project_id, annotator, step)
+        if len(implied.examples) > 1:
             st.button(
                 "Later",
                 key="contradiction_later",
@@ -77,7 +77,7 @@ def _algebra(database: str, project_id: int, last: int, _engine: Engine) -> Alge
     return algebra(_engine, project_id)
 
 
-def _draw(database: Engine, project_id: int, who: str, step: Step) -> None:
+def _draw(database: Engine, project_id: int, annotator: str, step: Step) -> None:
     """Draw one pair of the contradiction and its label, which can be changed."""
     case = step.case
     pair_texts(case.left, case.right, case.rows, whole=True)
@@ -90,10 +90,10 @@ def _draw(database: Engine, project_id: int, who: str, step: Step) -> None:
         key=key,
         format_func=TITLES.__getitem__,
         on_change=_change,
-        args=(database, project_id, who, case, key),
+        args=(database, project_id, annotator, case, key),
     )
 
 
-def _change(database: Engine, project_id: int, who: str, case: Case, key: str) -> None:
+def _change(database: Engine, project_id: int, annotator: str, case: Case, key: str) -> None:
     with told(st.toast):
-        settle(database, project_id, who, case, AnswerKind(st.session_state[key]))
+        settle(database, project_id, annotator, case, AnswerKind(st.session_state[key]))

@@ -23,24 +23,24 @@ WHAT = (
 
 
 @st.fragment
-def label_groups(database: Engine, project_id: int, who: str, last: int) -> None:
+def label_groups(database: Engine, project_id: int, annotator: str, last: int) -> None:
     """Draw the groups of the labels of one list, largest first, once somebody asks. last: the last answer."""
     redraw_after(database, project_id, last)
     with st.expander("Groups of matching texts", key="show_groups", on_change="rerun") as opened:
         if opened.open:
-            _draw_groups(database, project_id, who, last)
+            _draw_groups(database, project_id, annotator, last)
 
 
-def _draw_groups(database: Engine, project_id: int, who: str, last: int) -> None:
-    found = _groups(str(database.url), project_id, last, database)
-    act = last_split(database, project_id, who)
-    st.caption(f"{counted(len(found), 'group')}. {WHAT}")
+def _draw_groups(database: Engine, project_id: int, annotator: str, last: int) -> None:
+    groups_ = _groups(str(database.url), project_id, last, database)
+    act = last_split(database, project_id, annotator)
+    st.caption(f"{counted(len(groups_), 'group')}. {WHAT}")
     if act is not None:
-        _offer_undo(database, project_id, who, *act)
-    page = paged(len(found), f"label_groups_{project_id}", SHOWN, "largest first")
-    for group in found[page * SHOWN : (page + 1) * SHOWN]:
+        _offer_undo(database, project_id, annotator, *act)
+    page = paged(len(groups_), f"label_groups_{project_id}", SHOWN, "largest first")
+    for group in groups_[page * SHOWN : (page + 1) * SHOWN]:
         with st.container(border=True, key=f"label_group_{group.items[0]}"):
-            _group(database, project_id, who, group)
+            _group(database, project_id, annotator, group)
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
@@ -48,27 +48,27 @@ def _groups(database: str, project_id: int, last: int, _engine: Engine) -> list[
     return groups(_engine, project_id)
 
 
-def _group(database: Engine, project_id: int, who: str, group: Group) -> None:
+def _group(database: Engine, project_id: int, annotator: str, group: Group) -> None:
     """Draw the texts of a group, each with a box for those that do not belong, and the effect of splitting them off."""
-    held = f"connected by {counted(len(group.matches), 'label')}"
-    st.caption(f"**{counted(len(group.items), 'text')}** {held}. Tick the texts to split off:")
+    connection = f"connected by {counted(len(group.matches), 'label')}"
+    st.caption(f"**{counted(len(group.items), 'text')}** {connection}. Tick the texts to split off:")
     key = f"split_{project_id}_{group.items[0]}_{len(group.items)}"
-    apart: set[int] = st.session_state.setdefault(f"{key}_apart", set())  # boxes on other pages lose their state
-    page = paged(len(group.items), f"{key}_page", TEXTS, f"{len(apart):,} ticked on all of them")
-    shown = group.items[page * TEXTS : (page + 1) * TEXTS]
+    ticked: set[int] = st.session_state.setdefault(f"{key}_apart", set())  # boxes on other pages lose their state
+    page = paged(len(group.items), f"{key}_page", TEXTS, f"{len(ticked):,} ticked on all of them")
+    page_items = group.items[page * TEXTS : (page + 1) * TEXTS]
     with reading(database) as session:
-        texts = item_texts(session, shown)
-    for item in shown:
+        texts = item_texts(session, page_items)
+    for item in page_items:
         st.checkbox(
             literal(beginning(texts[item])),
-            item in apart,
+            item in ticked,
             key=f"{key}_{item}",
-            on_change=apart.symmetric_difference_update,
+            on_change=ticked.symmetric_difference_update,
             args=([item],),
         )
-    if not apart:
+    if not ticked:
         return
-    cut = across(group.matches, apart)
+    cut = across(group.matches, ticked)
     if not cut:
         st.caption("All texts are ticked. Leave those that belong together unticked.")
         return
@@ -79,7 +79,7 @@ def _group(database: Engine, project_id: int, who: str, group: Group) -> None:
         type="primary",
         icon=":material/call_split:",
         on_click=_split,
-        args=(database, project_id, who, cut),
+        args=(database, project_id, annotator, cut),
     )
 
 
@@ -96,13 +96,13 @@ def _against(database: Engine, cut: list[Label]) -> None:
     st.markdown("\n".join(["Labelled as matches across this split:\n", *lines, *more]))
 
 
-def _split(database: Engine, project_id: int, who: str, cut: list[Label]) -> None:
+def _split(database: Engine, project_id: int, annotator: str, cut: list[Label]) -> None:
     with told(st.toast):
-        split(database, project_id, who, {(label.left_id, label.right_id) for label in cut})
+        split(database, project_id, annotator, {(label.left_id, label.right_id) for label in cut})
 
 
-def _offer_undo(database: Engine, project_id: int, who: str, act: str, number: int) -> None:
+def _offer_undo(database: Engine, project_id: int, annotator: str, act: str, number: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        arguments = (database, project_id, who, act)
+        arguments = (database, project_id, annotator, act)
         st.button("Undo", key="undo_split", icon=":material/undo:", on_click=undo, args=arguments)
         st.caption(f"Your last split: {counted(number, 'pair')} answered with no.")

@@ -112,8 +112,8 @@ def advanced_form(
     entered: dict[str, Any] = {}
     st.subheader("Advanced", anchor=False)
     st.caption("The defaults suit most projects. Each field says what it does.")
-    for group, about in ADVANCED.items():
-        with st.expander(f"**{group}**: {about}", key=f"{key}_{group}"):
+    for group, description in ADVANCED.items():
+        with st.expander(f"**{group}**: {description}", key=f"{key}_{group}"):
             if group == "Batches":
                 _paper_button(key)
             entered |= _group({name: _as_typed(name, values[name]) for name in GROUPS[group]}, key, fixed)
@@ -128,8 +128,8 @@ def problems(values: Mapping[str, Any]) -> list[str]:
         Settings.model_validate(values)
     except ValidationError as error:
         lines = {
-            str(found["loc"][0]): problem_line(LABELS.get(str(found["loc"][0]), str(found["loc"][0])), found)
-            for found in error.errors()
+            str(detail["loc"][0]): problem_line(LABELS.get(str(detail["loc"][0]), str(detail["loc"][0])), detail)
+            for detail in error.errors()
         }
         return [lines[name] for name in (*LABELS, *lines.keys() - LABELS.keys()) if name in lines]
     return []

@@ -43,9 +43,9 @@ def strategy_preview(project_id: int, entered: Mapping[str, Any], possible: bool
 def _offer(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
     """Draw the button that asks for a preview."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        asked = st.button("Preview", key="preview", icon=":material/preview:", disabled=not possible)
+        pressed = st.button("Preview", key="preview", icon=":material/preview:", disabled=not possible)
         st.caption(WHAT if possible else "Some values are invalid: see the end of the page.")
-    if not asked:
+    if not pressed:
         return
     with told():
         batch_preview.ask(engine(), project_id, entered)
@@ -58,9 +58,9 @@ def _show(preview: Preview, entered: Mapping[str, Any]) -> None:
     st.markdown(f"**{STRATEGIES[preview.strategy].title}**, with {model}")
     if preview.chosen_by != preview.strategy:
         st.info(UNTRAINED, icon=":material/info:")
-    other = [LABELS[name] for name in batch_preview.changed_since(preview, entered)]
-    if other:
-        st.warning(f"These values have changed since: {', '.join(other)}. Preview again.", icon=":material/history:")
+    changed = [LABELS[name] for name in batch_preview.changed_since(preview, entered)]
+    if changed:
+        st.warning(f"These values have changed since: {', '.join(changed)}. Preview again.", icon=":material/history:")
     if not preview.pairs:
         st.info(EMPTY, icon=":material/inbox:")
     for place, pair in enumerate(batch_preview.shown_pairs(engine(), preview), start=1):

@@ -26,27 +26,27 @@ NOTHING = later("(The model wrote nothing.)")
 
 
 @st.fragment
-def rating_desk(database: Engine, project_id: int, study_id: int, who: str) -> None:
+def rating_desk(database: Engine, project_id: int, study_id: int, rater: str) -> None:
     """Draw the next question to rate, or the one the rater went back to."""
-    place = f"rating_at_{study_id}_{who}"
+    place = f"rating_at_{study_id}_{rater}"
     try:
-        found = rating_studies.desk(database, project_id, study_id, who, st.session_state.get(place))
+        desk = rating_studies.desk(database, project_id, study_id, rater, st.session_state.get(place))
     except InputError as problem:
         st.error(literal(sentence(words().error(problem))), icon=":material/error:")
         return
     with st.container(width=WIDTH, key="rating"):
-        if found.unit is None:
-            done = _("You have rated all {n} questions. Thank you.", n=number(found.units))
-            st.success(done, icon=":material/check:")
+        if desk.unit is None:
+            thanks = _("You have rated all {n} questions. Thank you.", n=number(desk.units))
+            st.success(thanks, icon=":material/check:")
         else:
-            said = _("{n} of {all}", n=number(found.unit.position + 1), all=number(found.units))
-            st.progress(found.rated / found.units, said)
-            _question(database, project_id, found, found.unit, who, place)
-        _turn(found, place)
+            progress = _("{n} of {all}", n=number(desk.unit.position + 1), all=number(desk.units))
+            st.progress(desk.rated / desk.units, progress)
+            _question(database, project_id, desk, desk.unit, rater, place)
+        _turn(desk, place)
 
 
-def _question(database: Engine, project_id: int, found: Desk, unit: StudyUnit, who: str, place: str) -> None:
-    scores: Scores = {**found.scores, **st.session_state.get(_draft(unit, who), {})}
+def _question(database: Engine, project_id: int, desk: Desk, unit: StudyUnit, rater: str, place: str) -> None:
+    scores: Scores = {**desk.scores, **st.session_state.get(_draft(unit, rater), {})}
     with st.container(border=True):
         st.caption(_("Passage"))
         st.markdown(literal(unit.passage))
@@ -55,43 +55,43 @@ def _question(database: Engine, project_id: int, found: Desk, unit: StudyUnit, w
     for criterion in RATED_BY:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False, key=f"row_{criterion.name}"):
             st.markdown(f"**{_(criterion.title)}.** {_(criterion.asks)}", width="stretch")
-            for said, label in ANSWERS:
+            for value, label in ANSWERS:
                 st.button(
                     _(label),
-                    key=f"rate_{unit.id}_{criterion.name}_{said}",
+                    key=f"rate_{unit.id}_{criterion.name}_{value}",
                     shortcut=str(next(keys)),
                     width=BUTTON,
-                    type="primary" if scores.get(criterion.name) is said else "secondary",
+                    type="primary" if scores.get(criterion.name) is value else "secondary",
                     on_click=_say,
-                    args=(database, project_id, unit, who, criterion.name, said, place),
+                    args=(database, project_id, unit, rater, criterion.name, value, place),
                 )
 
 
-def _draft(unit: StudyUnit, who: str) -> str:
+def _draft(unit: StudyUnit, rater: str) -> str:
     """Return the session key under which answers are kept until all four are given."""
-    return f"rating_{unit.id}_{who}"
+    return f"rating_{unit.id}_{rater}"
 
 
-def _say(database: Engine, project_id: int, unit: StudyUnit, who: str, name: str, said: bool, place: str) -> None:
+def _say(database: Engine, project_id: int, unit: StudyUnit, rater: str, name: str, value: bool, place: str) -> None:
     """Keep the answer. With all four, store the rating and, the first time, go on to the next question."""
-    before = rating_studies.own_scores(database, unit, who)
+    before = rating_studies.own_scores(database, unit, rater)
     if before and st.session_state.get(place) != unit.position:
         return  # a late key press: the question has been left
-    scores = {**before, **st.session_state.get(_draft(unit, who), {}), name: said}
+    scores = {**before, **st.session_state.get(_draft(unit, rater), {}), name: value}
     if len(scores) < len(CRITERIA):
-        st.session_state[_draft(unit, who)] = scores
+        st.session_state[_draft(unit, rater)] = scores
         return
     with told(st.toast):
-        rating_studies.rate(database, project_id, unit.id, who, scores)
-        st.session_state.pop(_draft(unit, who), None)
+        rating_studies.rate(database, project_id, unit.id, rater, scores)
+        st.session_state.pop(_draft(unit, rater), None)
         if not before:
             st.session_state.pop(place, None)
 
 
-def _turn(found: Desk, place: str) -> None:
+def _turn(desk: Desk, place: str) -> None:
     """Draw the buttons for the previous and the next question."""
     with st.container(horizontal=True, horizontal_alignment="distribute"):
-        if found.before is not None:
+        if desk.before is not None:
             st.button(
                 _("Back"),
                 key="rating_back",
@@ -99,9 +99,9 @@ def _turn(found: Desk, place: str) -> None:
                 type="tertiary",
                 shortcut="Backspace",
                 on_click=_go,
-                args=(place, found.before),
+                args=(place, desk.before),
             )
-        if found.after is not None:
+        if desk.after is not None:
             st.button(
                 _("Next"),
                 key="rating_next",
@@ -109,7 +109,7 @@ def _turn(found: Desk, place: str) -> None:
                 type="tertiary",
                 shortcut="Enter",
                 on_click=_go,
-                args=(place, found.after),
+                args=(place, desk.after),
             )
 
 

@@ -33,38 +33,38 @@ def study_results(project_id: int, standing: Standing) -> None:
     if not standing.rated:
         st.info("Nobody has rated a question yet.")
         return
-    found = results(engine(), project_id, standing.study.id)
-    st.caption(" · ".join(f"{literal(who)}: {n} of {standing.units}" for who, n in standing.rated.items()))
+    outcome = results(engine(), project_id, standing.study.id)
+    st.caption(" · ".join(f"{literal(rater)}: {n} of {standing.units}" for rater, n in standing.rated.items()))
     st.subheader("Quality of the questions", anchor=False)
-    _table(score_table(found), "Shares of good ratings of each model by each criterion")
+    _table(score_table(outcome), "Shares of good ratings of each model by each criterion")
     st.caption(ABOUT)
     st.subheader("Agreement of the raters", anchor=False)
-    _agreement(found)
+    _agreement(outcome)
     with st.container(horizontal=True):
-        for title, what in (("Ratings as CSV", RATINGS), ("Figures as CSV", FIGURES)):
-            st.link_button(title, study_address(project_id, standing.study.id, what), icon=":material/download:")
+        for title, table in (("Ratings as CSV", RATINGS), ("Figures as CSV", FIGURES)):
+            st.link_button(title, study_address(project_id, standing.study.id, table), icon=":material/download:")
 
 
-def score_table(found: Results) -> pd.DataFrame:
+def score_table(outcome: Results) -> pd.DataFrame:
     """Return Table 7: a row for each model, followed by the paper's where it prints one."""
     rows = []
-    for scores in found.scores:
-        ours = {TITLES[name][0]: _figure(one) for name, one in scores.shares.items()}
-        rows.append({"Model": scores.model, "Rated": f"{scores.rated} of {found.study.per_model}", **ours})
+    for scores in outcome.scores:
+        shares = {TITLES[name][0]: _figure(estimate) for name, estimate in scores.shares.items()}
+        rows.append({"Model": scores.model, "Rated": f"{scores.rated} of {outcome.study.per_model}", **shares})
         if scores.model in PAPER:
             printed = {
                 TITLES[name][0]: f"{value:.2f}" for name, value in zip(CRITERIA, PAPER[scores.model], strict=True)
             }
             rows.append({"Model": "– the paper", "Rated": "50", **printed})
-    if found.gain:
-        gains = {TITLES[name][0]: _signed(one) for name, one in found.gain.differences.items()}
-        rows.append({"Model": GAIN, "Rated": f"{found.gain.passages} of {found.study.per_model}", **gains})
+    if outcome.gain:
+        gains = {TITLES[name][0]: _signed(estimate) for name, estimate in outcome.gain.differences.items()}
+        rows.append({"Model": GAIN, "Rated": f"{outcome.gain.passages} of {outcome.study.per_model}", **gains})
     return pd.DataFrame(rows)
 
 
-def agreement_table(found: Results) -> pd.DataFrame:
+def agreement_table(outcome: Results) -> pd.DataFrame:
     """Return the raters' agreement: a row for each coefficient, a column for each criterion."""
-    by_criterion = {TITLES[one.criterion][0]: one.figures for one in found.agreement}
+    by_criterion = {TITLES[agreement.criterion][0]: agreement.figures for agreement in outcome.agreement}
     rows = [
         {"Coefficient": name, **{title: _figure(figures[name]) for title, figures in by_criterion.items()}}
         for name in AGREEMENT
@@ -72,27 +72,27 @@ def agreement_table(found: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _signed(one: Estimate) -> str:
-    return f"{one.value:+.2f} ({one.low:+.2f} to {one.high:+.2f})"
+def _signed(estimate: Estimate) -> str:
+    return f"{estimate.value:+.2f} ({estimate.low:+.2f} to {estimate.high:+.2f})"
 
 
-def _table(rows: pd.DataFrame, what: str) -> None:
+def _table(rows: pd.DataFrame, description: str) -> None:
     first = {rows.columns[0]: st.column_config.TextColumn(pinned=True)}  # a phone shows only some of the others
-    st.dataframe(rows, hide_index=True, column_config=first, alt=what)
+    st.dataframe(rows, hide_index=True, column_config=first, alt=description)
 
 
-def _figure(one: Estimate | None) -> str:
-    return f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f})" if one else "–"
+def _figure(estimate: Estimate | None) -> str:
+    return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})" if estimate else "–"
 
 
-def _agreement(found: Results) -> None:
-    if not found.agreement:
+def _agreement(outcome: Results) -> None:
+    if not outcome.agreement:
         st.info("Agreement appears once two people have rated the same questions.")
         return
-    _table(agreement_table(found), "Agreement of the raters by each criterion")
-    st.caption(f"Based on {found.common} questions rated by two or more of {len(found.raters)} raters.")
-    for one in found.agreement:
-        if one.why:
-            st.info(literal(f"{TITLES[one.criterion][0]}: {one.why}"))
+    _table(agreement_table(outcome), "Agreement of the raters by each criterion")
+    st.caption(f"Based on {outcome.common} questions rated by two or more of {len(outcome.raters)} raters.")
+    for agreement in outcome.agreement:
+        if agreement.kappa_note:
+            st.info(literal(f"{TITLES[agreement.criterion][0]}: {agreement.kappa_note}"))
     with st.expander("What these figures mean"):
         st.markdown(MEANING)

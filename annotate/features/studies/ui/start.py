@@ -17,17 +17,17 @@ RATE = "../pages/rate.py"
 DELETE = "This permanently deletes the study and all its ratings."
 
 
-def study_start(project_id: int, run_id: str, one: Made) -> None:
+def study_start(project_id: int, run_id: str, output: Made) -> None:
     """Draw the form that starts a study of these questions, and open the study."""
-    key = f"study_{run_id}_{one.number}"
+    key = f"study_{run_id}_{output.number}"
     title = "Have people rate the questions"
     with st.popover(title, icon=":material/reviews:", key=key, on_change="rerun") as opened:
         if opened.open:
-            _form(project_id, run_id, one, key)
+            _form(project_id, run_id, output, key)
 
 
-def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
-    known = rating_studies.asked_by(one.path)
+def _form(project_id: int, run_id: str, output: Made, key: str) -> None:
+    known = rating_studies.asked_by(output.path)
     st.write(ABOUT)
     chosen = st.multiselect(
         "Models",
@@ -42,7 +42,7 @@ def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
     if not st.button("Start", key=f"{key}_start", type="primary"):
         return
     with told():
-        study = rating_studies.start(engine(), project_id, run_id, one.number, chosen, passages, seed)
+        study = rating_studies.start(engine(), project_id, run_id, output.number, chosen, passages, seed)
         st.switch_page(RATE, query_params=_to(study))
 
 
@@ -53,10 +53,10 @@ def _to(study_id: int) -> dict[str, str]:
 
 def study_list(project_id: int) -> None:
     """Draw the project's studies, each with links to rate and to read the results."""
-    found = rating_studies.list_studies(engine(), project_id)
-    if found:
+    standings = rating_studies.list_studies(engine(), project_id)
+    if standings:
         st.subheader("Ratings by people", anchor=False)
-    for standing in found:
+    for standing in standings:
         with st.container(border=True, key=f"study_{standing.study.id}"):
             _study(project_id, standing)
 
@@ -64,7 +64,7 @@ def study_list(project_id: int) -> None:
 def _study(project_id: int, standing: Standing) -> None:
     study = standing.study
     st.markdown(f"**{standing.units} questions** about {study.per_model} passages, drawn {ago(study.created_at)}")
-    raters = " · ".join(f"{literal(who)} {n} of {standing.units}" for who, n in standing.rated.items())
+    raters = " · ".join(f"{literal(rater)} {n} of {standing.units}" for rater, n in standing.rated.items())
     st.caption(f"{literal(', '.join(study.models))}. Rated so far: {raters or 'none'}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link(RATE, label="Rate and see results", icon=":material/reviews:", query_params=_to(study.id))

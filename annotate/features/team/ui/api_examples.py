@@ -17,17 +17,17 @@ OF_PROJECT: tuple[tuple[str, Right | None, str, str, str], ...] = (
 )
 
 
-def curl_lines(site: str, project: Project | None, mine: Set[Right], token: bool) -> dict[str, str]:
+def curl_lines(site: str, project: Project | None, rights: Set[Right], token: bool) -> dict[str, str]:
     """Return up to three calls by what they show, all of them allowed by these rights; token: whether one is needed."""
     api = f"{site}{ROOT}{VERSION}/projects"
-    found = {"Your projects": _curl(api, "", token)}
+    lines = {"Your projects": _curl(api, "", token)}
     if project is not None:
-        found |= {
+        lines |= {
             title: _curl(f"{api}/{project.id}{path}", body, token)
             for title, right, path, body, _ in OF_PROJECT
-            if right is None or right in mine
+            if right is None or right in rights
         }
-    return dict(list(found.items())[:SHOWN])
+    return dict(list(lines.items())[:SHOWN])
 
 
 def _curl(url: str, body: str, token: bool) -> str:
@@ -36,12 +36,12 @@ def _curl(url: str, body: str, token: bool) -> str:
     return " ".join([*parts, url])
 
 
-def python_lines(site: str, project: Project | None, mine: Set[Right], token: bool) -> str:
+def python_lines(site: str, project: Project | None, rights: Set[Right], token: bool) -> str:
     """Return a program of a few lines that does the first of these things that is allowed."""
     client = f'Client("{site}", os.environ["{VARIABLE}"])' if token else f'Client("{site}")'
     head = ["import os"] if token else []
     if project is None:
         return "\n".join([*head, "from allpairs import Client", "", f"print({client}.projects())"])
-    act = next(code for _, right, _, _, code in OF_PROJECT if right is None or right in mine)
+    act = next(code for _, right, _, _, code in OF_PROJECT if right is None or right in rights)
     lines = [f"project = {client}.project({project.name!r})", f"print({act})"]
     return "\n".join([*head, "from allpairs import Client", "", *lines])

@@ -28,9 +28,13 @@ def first_administrator() -> None:
     )
     with st.form("first_administrator"):
         st.subheader("Make the first administrator", anchor=False)
-        mine = "" if annotator() == ANNOTATOR else annotator()
+        current = "" if annotator() == ANNOTATOR else annotator()
         name = st.text_input(
-            "Name (stored with the answers)", mine, key="first_name", max_chars=MAX_NAME, autocomplete="username"
+            "Name (stored with the answers)",
+            current,
+            key="first_name",
+            max_chars=MAX_NAME,
+            autocomplete="username",
         )
         password = st.text_input(
             f"Password, {SHORTEST} characters or more",
@@ -38,14 +42,14 @@ def first_administrator() -> None:
             key="first_password",
             autocomplete="new-password",
         )
-        again = st.text_input(
+        repeated = st.text_input(
             "Password again", type="password", key="first_password_again", autocomplete="new-password"
         )
-        made = st.form_submit_button("Make the first administrator", icon=":material/person_add:", type="primary")
-    if not made:
+        submitted = st.form_submit_button("Make the first administrator", icon=":material/person_add:", type="primary")
+    if not submitted:
         return
     with told():
-        if password != again:
+        if password != repeated:
             raise InputError("the two passwords differ: type them again")
         people.add_first(engine(), name, password, now())
         forget_who_asks()

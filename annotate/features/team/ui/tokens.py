@@ -31,12 +31,12 @@ def api_tokens(guest: Guest) -> str | None:
         st.subheader("Tokens", anchor=False)
         st.caption("A program with a token uses the API as you. It may do what you may, within the token's scopes.")
         listed = st.container()
-        made = _form(guest)
+        token = _form(guest)
         with listed:  # the new one, too
             draw_page(
                 tokens.list_tokens(system_engine(), guest.person_id), lambda row: _listed(guest, row), "tokens_page"
             )
-    return made
+    return token
 
 
 def reference() -> None:
@@ -46,19 +46,19 @@ def reference() -> None:
 
 def _listed(guest: Guest, row: ApiToken) -> None:
     used = f"last used {ago(row.used_at)}" if row.used_at else "never used"
-    until = "valid until revoked"
+    validity = "valid until revoked"
     if row.expires_at is not None:
-        until = f"valid until {row.expires_at:%Y-%m-%d}" if row.expires_at > now() else "**expired**"
+        validity = f"valid until {row.expires_at:%Y-%m-%d}" if row.expires_at > now() else "**expired**"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        said = f"{tokens.in_words(row.scopes)}; created {ago(row.created_at)}, {until}, {used}."
-        st.markdown(f"**{literal(row.purpose)}**: {said}", width="stretch")
+        description = f"{tokens.in_words(row.scopes)}; created {ago(row.created_at)}, {validity}, {used}."
+        st.markdown(f"**{literal(row.purpose)}**: {description}", width="stretch")
         st.button(
             "Revoke", key=f"withdraw_{row.id}", icon=":material/delete:", on_click=_withdraw, args=(guest, row.id)
         )
 
 
 def _explained() -> str:
-    return "\n".join(f"- **{scope.capitalize()}**: {about}" for scope, about in ABOUT.items())
+    return "\n".join(f"- **{scope.capitalize()}**: {description}" for scope, description in ABOUT.items())
 
 
 def _withdraw(guest: Guest, token_id: int) -> None:
@@ -89,8 +89,8 @@ def _form(guest: Guest) -> str | None:
             token = tokens.make(engine, guest.person_id, purpose, now(), days, guest.login_id, scopes)
             st.session_state[MADE] = token
             refill({"token_purpose": "", "token_scopes": list(USUAL)})
-    shown: str | None = st.session_state.pop(MADE, None)
-    if shown is not None:
+    new_token: str | None = st.session_state.pop(MADE, None)
+    if new_token is not None:
         st.success("Copy the token now. It will not be shown again.", icon=":material/check:")
-        st.code(shown, language=None)
-    return shown
+        st.code(new_token, language=None)
+    return new_token

@@ -153,7 +153,7 @@ def test_a_restored_project_has_the_same_figures_and_history(engine: Engine, pro
     run(engine, project)
     settings = Settings.model_validate(list_projects(engine)[0].settings.model_dump() | {"implied": True})
     update_settings(engine, project, settings.model_copy(update={"guidelines": "Dates count."}))
-    newest_answer = history(engine, project, "ann", 1).shown[0].answer
+    newest_answer = history(engine, project, "ann", 1).answers[0].answer
     correct(engine, project, "ann", newest_answer.id, AnswerKind.UNSURE, "looked at again")
     correct(engine, project, "ann", newest_answer.id, AnswerKind.RETRACT)
     before = training_sets(engine, project), figures(engine, project), past(engine, project)

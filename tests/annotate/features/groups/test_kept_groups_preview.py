@@ -39,7 +39,7 @@ def test_a_preview_says_what_the_update_then_stores(engine: Engine, home: Path) 
     make_groups(engine, project_id, grouped(ids, BEFORE))
     after = grouped(ids, AFTER)
     found = previewed(engine, project_id, after)
-    assert (found.same, found.changed, found.ended, found.made) == (1, 2, 1, 2)
+    assert (found.same, found.changed, found.ended, found.new) == (1, 2, 1, 2)
     assert re.findall(r"\d", preview_in_words(found)) == ["4", "1", "2", "1", "2"]
     cursor = read_changes(engine, project_id, 0, 100)[-1].cursor
     make_groups(engine, project_id, after)

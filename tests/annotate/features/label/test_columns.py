@@ -68,7 +68,7 @@ def test_answers_reviews_checks_and_explored_pairs_have_them_too(engine: Engine,
         for at, (pair, answer) in enumerate(zip(pairs[:2], (AnswerKind.UNSURE, AnswerKind.NEGATIVE), strict=True))
     ]
     assert record(engine, products, "ann", events).refused == {}
-    past = history(engine, products, "ann", 9).shown
+    past = history(engine, products, "ann", 9).answers
     assert past[-1].rows == FIRST
     case = queue(engine, products).next
     assert case is not None and case.rows == FIRST

@@ -50,46 +50,46 @@ def test_answers_come_newest_first_without_skips_and_retractions(engine: Engine,
     tell(engine, project, [(first, R)])
     tell(engine, project, [(first, P)], who="bob")
     found = history(engine, project, "ann", 10)
-    assert [past.answer.answer for past in found.shown] == [U, N]
-    assert (found.total, found.shown[0].answer.note, found.shown[0].answer.seconds) == (2, "dates differ", 2.5)
+    assert [past.answer.answer for past in found.answers] == [U, N]
+    assert (found.total, found.answers[0].answer.note, found.answers[0].answer.seconds) == (2, "dates differ", 2.5)
 
 
 def test_answers_are_narrowed_down_and_paged(engine: Engine, project: int) -> None:
     say(engine, project, P, N, P, N, P, N)
-    assert [past.answer.answer for past in history(engine, project, "ann", 10, answer=P).shown] == [P] * 3
+    assert [past.answer.answer for past in history(engine, project, "ann", 10, answer=P).answers] == [P] * 3
     by_words = history(engine, project, "ann", 10, words="mary 50%")
-    assert (by_words.total, {past.right for past in by_words.shown}) == (2, {"Mary 50%"})
+    assert (by_words.total, {past.right for past in by_words.answers}) == (2, {"Mary 50%"})
     assert history(engine, project, "ann", 10, words="%").total == 2
     assert history(engine, project, "ann", 10, answer=N, words="who").total + history(
         engine, project, "ann", 10, answer=P, words="who"
     ).total == 3  # fmt: skip
     pages = [history(engine, project, "ann", 4, offset) for offset in (0, 4, 8)]
-    assert [len(page.shown) for page in pages] == [4, 2, 0]
+    assert [len(page.answers) for page in pages] == [4, 2, 0]
     assert {page.total for page in pages} == {6}
 
 
 def test_a_correction_counts_and_keeps_the_note(engine: Engine, project: int) -> None:
     say(engine, project, P, note="sure?")
-    (old,) = history(engine, project, "ann", 10).shown
+    (old,) = history(engine, project, "ann", 10).answers
     correct(engine, project, "ann", old.answer.id, N)
-    (new,) = history(engine, project, "ann", 10).shown
+    (new,) = history(engine, project, "ann", 10).answers
     assert (new.answer.answer, new.answer.note, new.answer.task_id) == (N, "sure?", old.answer.task_id)
     assert labels(engine, project) == [N]
     correct(engine, project, "ann", new.answer.id, N, "  ")
-    assert history(engine, project, "ann", 10).shown[0].answer.note == ""
+    assert history(engine, project, "ann", 10).answers[0].answer.note == ""
 
 
 def test_a_retracted_pair_is_served_again(engine: Engine, project: int) -> None:
     say(engine, project, P, P, P, P, P, P)
     assert serve(engine, project, "ann")[0] == []
-    correct(engine, project, "ann", history(engine, project, "ann", 1).shown[0].answer.id, R)
+    correct(engine, project, "ann", history(engine, project, "ann", 1).answers[0].answer.id, R)
     assert len(serve(engine, project, "ann")[0]) == 1
     assert labels(engine, project) == [P] * 5
 
 
 def test_nobody_corrects_the_answers_of_others(engine: Engine, project: int) -> None:
     say(engine, project, P)
-    (mine,) = history(engine, project, "ann", 10).shown
+    (mine,) = history(engine, project, "ann", 10).answers
     with pytest.raises(InputError, match="bob has no answer"):
         correct(engine, project, "bob", mine.answer.id, N)
     with pytest.raises(InputError, match=r"note .* 3,000 .* 2,000"):

@@ -60,7 +60,7 @@ def keep(engine: Engine, matcher: StoredModel, scores: dict[tuple[int, int], flo
 def test_where_a_pair_comes_from(engine: Engine, project: int) -> None:
     *_, third, spare = tasks(engine)
     found = reasons(engine, project, third.id)
-    assert (found.batch, found.rank, found.of, found.strategy) == (1, 3, 3, "uncertainty")
+    assert (found.batch, found.rank, found.batch_size, found.strategy) == (1, 3, 3, "uncertainty")
     assert (found.chosen_by, found.purpose) == (0, Purpose.TRAIN)
     assert [(each.number, each.score) for each in found.scores] == [(0, third.score)]
     assert reasons(engine, project, spare.id).rank == 4

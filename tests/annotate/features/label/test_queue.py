@@ -303,7 +303,7 @@ def audited(engine: Engine) -> int:
 
 def test_nothing_that_is_served_tells_an_audit_pair(engine: Engine, audited: int) -> None:
     pairs, _ = serve(engine, audited, "ann")
-    told = {"task_id", "in_batch", "left", "right", "likely", "again", "rows"}
+    told = {"task_id", "in_batch", "left", "right", "likely", "repeated", "rows"}
     assert [set(vars(pair)) for pair in pairs] == [told] * 4
     assert [pair.in_batch for pair in pairs] == [True] * 4
 
@@ -312,7 +312,7 @@ def test_why_a_pair_was_chosen_is_shown_only_with_its_label(engine: Engine, audi
     train, audit, other, last = task_ids(engine, audited)
     log = [event(train), event(audit), event(other, "skip"), event(last, "retract")]
     receipt = record(engine, audited, "ann", log)
-    assert receipt.why == {train: Why(0.95, None), audit: Why()}
+    assert receipt.choices == {train: Why(0.95, None), audit: Why()}
     assert len(receipt.stored) == 4
 
 

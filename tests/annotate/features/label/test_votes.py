@@ -159,7 +159,7 @@ def test_matches_and_unsure_pairs_get_their_second_vote_first(engine: Engine) ->
     for place, task in enumerate(tasks):
         say(engine, project, "ann", task, {2: YES, 5: UNSURE, 8: YES}.get(place, NO))
     free(engine)
-    order = [pair.task_id for pair in serve(engine, project, "ben", 20)[0] if pair.again]
+    order = [pair.task_id for pair in serve(engine, project, "ben", 20)[0] if pair.repeated]
     assert len(order) == 10 and set(order[:3]) == {tasks[2], tasks[5], tasks[8]}
 
 

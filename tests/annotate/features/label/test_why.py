@@ -12,7 +12,7 @@ def drawn(scores: list[tuple[int, float, float | None]]) -> None:
 
     at = datetime(2026, 11, 27, tzinfo=UTC)
     found = [Scored(*each) for each in scores]
-    why(Reasons("a", "b", Purpose.TRAIN, "uncertainty", 2, 3, 60, None, None, at, 1, (), found))
+    why(Reasons("a", "b", Purpose.TRAIN, "uncertainty", 2, 3, 60, at, 1, (), found))
 
 
 def test_scores_of_several_rounds_are_drawn_and_told() -> None:

@@ -39,7 +39,7 @@ def settings_of(engine: Engine, project_id: int) -> Settings:
 
 def told(engine: Engine, project_id: int | None) -> list[tuple[str, str, str, Any, Any]]:
     """Return who, kind, about, old and new of the events, oldest first."""
-    shown = events(engine, project_id, 100).shown
+    shown = events(engine, project_id, 100).events
     return [(one.who, one.kind, one.about, one.old, one.new) for one in reversed(shown)]
 
 
@@ -48,7 +48,7 @@ def test_a_changed_setting_is_recorded_with_both_values(engine: Engine, project:
     settings = settings_of(engine, project)
     update_settings(mine, project, settings)
     update_settings(mine, project, settings.model_copy(update={"first": 64, "guidelines": "Be kind."}))
-    (event,) = [one for one in events(mine, project, 100).shown if one.kind == EventKind.SETTINGS]
+    (event,) = [one for one in events(mine, project, 100).events if one.kind == EventKind.SETTINGS]
     assert (event.who, event.about) == ("administrator", "Mine")
     assert event.old == {"guidelines": "", "first": 40} and event.new == {"guidelines": "Be kind.", "first": 64}
     assert changes(event) == [f"guidelines: version {version_of('')} → version {version_of('Be kind.')}",

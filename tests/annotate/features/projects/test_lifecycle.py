@@ -75,7 +75,7 @@ def test_a_deleted_project_is_restored_whole(engine: Engine, project: int) -> No
     bin_project(engine, project)
     assert names(engine) == []
     (binned,) = list_bin(engine)
-    assert (binned.name, binned.until - binned.deleted_at) == ("Help desk", timedelta(days=7))
+    assert (binned.name, binned.removed_at - binned.deleted_at) == ("Help desk", timedelta(days=7))
     with pytest.raises(InputError, match="in the bin"):
         project_summary(engine, "Help desk")
     with pytest.raises(InputError, match="already in the bin"):

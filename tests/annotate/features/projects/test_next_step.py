@@ -41,7 +41,7 @@ def test_an_administrator_is_led_to_the_page_where_it_is_done(found: Standing, p
     step = next_step(found, ALL)
     assert step.page == page
     assert bool(step.act) == bool(page)
-    assert step.why
+    assert step.reason
 
 
 def test_a_model_without_figures_is_not_measured(engine: Engine) -> None:

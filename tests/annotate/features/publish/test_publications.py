@@ -56,7 +56,7 @@ def test_the_newest_publication_counts_and_all_are_kept(engine: Engine, project:
         (MODEL, None, "", ""), (MODEL, 2, "it was better", ""), (SHADOW, None, "", ""),
         (SHADOW, 2, "", "Ann"), (MODEL, 1, "first", "Ann"),
     ]  # fmt: skip
-    told = [(event.kind, event.about, changes(event)) for event in reversed(events(engine, project, 5).shown)]
+    told = [(event.kind, event.about, changes(event)) for event in reversed(events(engine, project, 5).events)]
     assert told == [
         ("model published", "", ["round: 1", "note: first"]),
         ("model published", "shadow", ["round: 2"]),

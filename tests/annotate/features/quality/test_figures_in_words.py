@@ -213,10 +213,10 @@ def test_gold_tells_exactly_whether_the_target_is_reached(engine: Engine) -> Non
 
 def test_reached_is_announced_by_the_confidence_sequence_alone(engine: Engine) -> None:
     verdict = may_stop(audited(engine, reached=REACHED))
-    assert verdict.reached and "at least 0.8" in verdict.said
-    assert verdict.said.endswith("is 0.83.")
+    assert verdict.reached and "at least 0.8" in verdict.sentence
+    assert verdict.sentence.endswith("is 0.83.")
     verdict = may_stop(audited(engine, name="Uncertain"))
-    assert verdict.reached is False and verdict.said.endswith("is 0.69.")
+    assert verdict.reached is False and verdict.sentence.endswith("is 0.69.")
 
 
 def test_nothing_is_announced_without_a_threshold_or_by_a_sample(engine: Engine) -> None:
@@ -233,7 +233,7 @@ def test_labelling_on_is_the_advice_until_figures_say_otherwise(engine: Engine) 
     rising = read_report(engine, make_measured_project(engine, "Rising"))
     assert advice(untrained) is advice(rising) is None
     wide = advice(with_ap(engine, 0.46, 0.4, 0.5))
-    assert wide is not None and wide.where == Where.AUDIT
+    assert wide is not None and wide.place == Where.AUDIT
 
 
 def test_where_labels_bring_nothing_more_the_mistakes_come_next(engine: Engine) -> None:
@@ -242,4 +242,4 @@ def test_where_labels_bring_nothing_more_the_mistakes_come_next(engine: Engine) 
     assert before is not None
     change_evaluation(engine, report, average_precision=before.as_dict())
     flat = advice(read_report(engine, report.measured[-1][0].project_id))
-    assert flat is not None and flat.where == Where.EXPLORE
+    assert flat is not None and flat.place == Where.EXPLORE

@@ -66,7 +66,7 @@ def test_a_changed_setup_is_a_new_rater_and_the_record_stays(engine: Engine, pro
     with pytest.raises(InputError, match="no machine rater"):
         retire_rater(engine, project)
     assert set_up(engine, project, setup()) == 3
-    told = [(event.kind, event.about) for event in history.events(engine, project, 9).shown]
+    told = [(event.kind, event.about) for event in history.events(engine, project, 9).events]
     assert [kind for kind, _ in told] == ["machine rater set up", "machine rater ended", *["machine rater set up"] * 2]
     assert {about for _, about in told} == {"judge"}
 

@@ -98,7 +98,7 @@ def test_a_later_answer_does_not_replace_what_was_settled(engine: Engine, projec
     settle(engine, project, "eve", case, said["ben"])
     pair = (case.left_id, case.right_id)
     (anns,) = (
-        past.answer for past in history(engine, project, "ann", 9).shown
+        past.answer for past in history(engine, project, "ann", 9).answers
         if (past.answer.left_id, past.answer.right_id) == pair
     )  # fmt: skip
     events = [{"key": "late", "task_id": case.task_id, "answer": said["ben"]}]
@@ -113,9 +113,9 @@ def test_a_reviewer_changes_what_they_settled_while_they_may(engine: Engine, pro
     case = disputed(engine, project)
     pair = (case.left_id, case.right_id)
     settle(eve, project, "adjudicator", case, POSITIVE)
-    (own,) = history(eve, project, "adjudicator", 9).shown
+    (own,) = history(eve, project, "adjudicator", 9).answers
     correct(eve, project, "adjudicator", own.answer.id, POSITIVE, "looked at again")
-    (own,) = history(eve, project, "adjudicator", 9).shown
+    (own,) = history(eve, project, "adjudicator", 9).answers
     assert record(engine, project, "ann", [{"key": "late", "task_id": case.task_id, "answer": NEGATIVE}]).refused == {}
     assert label_of(engine, project, pair) == (POSITIVE, "adjudicator")
     set_role(engine, person, project, Role.ANNOTATOR, at())
@@ -261,8 +261,8 @@ def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:
     )
     found = algebra(engine, project)
     assert found is not None
-    assert (found.groups, found.matches, found.others, found.contradictions) == (2, 0, 1, 1)
-    (steps,) = found.shown
+    assert (found.groups, found.matches, found.non_matches, found.contradictions) == (2, 0, 1, 1)
+    (steps,) = found.examples
     assert [(step.case.left, step.case.right, step.answer) for step in steps] == [
         ("text 0", "text 1", POSITIVE), ("text 1", "text 2", POSITIVE), ("text 0", "text 2", NEGATIVE)
     ]  # fmt: skip
@@ -273,7 +273,7 @@ def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:
     page.segmented_control(key=key).set_value(POSITIVE).run()
     assert not page.exception
     again = algebra(engine, project)
-    assert again is not None and (again.contradictions, again.matches, again.others) == (0, 0, 1)
+    assert again is not None and (again.contradictions, again.matches, again.non_matches) == (0, 0, 1)
     assert any("contradict each other" in box.value for box in page.success)
 
 
@@ -282,8 +282,8 @@ def test_an_unsure_answer_contradicts_and_implies_nothing(engine: Engine) -> Non
     label_pairs(engine, project, {(0, 1): POSITIVE, (1, 2): POSITIVE, (0, 2): UNSURE, (2, 3): UNSURE})
     found = algebra(engine, project)
     assert found is not None
-    assert (found.contradictions, found.shown) == (0, [])
-    assert (found.groups, found.matches, found.others) == (1, 1, 0)  # that the two ends match follows
+    assert (found.contradictions, found.examples) == (0, [])
+    assert (found.groups, found.matches, found.non_matches) == (1, 1, 0)  # that the two ends match follows
 
 
 def test_a_contradiction_is_put_off(engine: Engine) -> None:

@@ -140,7 +140,7 @@ def test_the_job_makes_what_the_project_can_use(
     kinds = [one["kind"] for one in read_artifacts(job_id)]
     assert kinds == ["pairs", "biencoder", "generator", "questions", "test-questions"]
     made = pipelines.made(engine, project, job_id, 0)
-    assert made.about["pairs"] > 0
+    assert made.figures["pairs"] > 0
     use = plan_use(engine, project, job_id, 0, 5)
     left, right = items(engine, project, Side.LEFT)[:16], items(engine, project, Side.RIGHT)
     assert use.new and all(x in left and y in right for x, y in use.new)

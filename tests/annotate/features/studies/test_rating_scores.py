@@ -121,7 +121,7 @@ def test_constant_ratings_say_so_and_one_rater_has_no_agreement(engine: Engine, 
     agreement = results(engine, project, study).agreement[0]
     assert agreement.figures["Kappa"] is None and agreement.figures["On no"] is None
     assert agreement.figures["Agreement"] is not None and agreement.figures["Agreement"].value == 1
-    assert agreement.why.startswith("All ratings are “yes”")
+    assert agreement.kappa_note.startswith("All ratings are “yes”")
     with pytest.raises(InputError, match="no study number 99"):
         results(engine, project, 99)
 

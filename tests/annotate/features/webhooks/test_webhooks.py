@@ -42,7 +42,7 @@ def test_what_is_done_to_a_webhook_is_recorded_without_secrets(engine: Engine, p
     services.switch(engine, project, made.webhook_id, False)
     services.switch(engine, project, made.webhook_id, False)  # changes nothing
     services.remove(engine, project, made.webhook_id)
-    found = events(engine, project, 10).shown
+    found = events(engine, project, 10).events
     assert [event.kind for event in reversed(found)] == [
         EventKind.WEBHOOK_ADDED, EventKind.WEBHOOK_CHANGED, EventKind.WEBHOOK_CHANGED, EventKind.WEBHOOK_REMOVED,
     ]  # fmt: skip

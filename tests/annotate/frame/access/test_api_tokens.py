@@ -56,7 +56,7 @@ def test_a_token_is_kept_as_its_hash_and_good_until_withdrawn(engine: Engine, an
         tokens.withdraw(engine, people.id_of(engine, "Root"), rows[1].id)
     tokens.withdraw(engine, anna, rows[1].id)
     assert (status(token), status(other)) == (401, 200)
-    newest = events(engine, None, 1).shown[0]
+    newest = events(engine, None, 1).events[0]
     assert (newest.kind, newest.about, changes(newest)) == ("token withdrawn", "Anna", ["one → –"])
 
 

@@ -132,7 +132,7 @@ def test_a_token_reads_and_labels_unless_it_is_told_otherwise(engine: Engine) ->
     assert [row.scopes for row in tokens.list_tokens(engine, anna)] == [["read", "train"], ["read", "label"]]
     with pytest.raises(InputError, match="read, label, train, administer"):
         tokens.make(engine, anna, "none", at(), scopes=[])
-    newest = events(engine, None, 1).shown[0]
+    newest = events(engine, None, 1).events[0]
     assert (newest.kind, changes(newest)) == ("token made", ["purpose: more", "scopes: read, train"])
 
 

@@ -363,7 +363,7 @@ def test_a_chosen_pair_is_the_next_one_on_the_card(engine: Engine, project: int)
     assert [pair.task_id for pair in pairs[1:]] == [pair.task_id for pair in held]
     assert [pair.in_batch for pair in pairs] == [True] * 4 and standing.progress.size == 4
     event = {"key": "k", "task_id": pairs[0].task_id, "answer": "positive", "seconds": 1.0}
-    why = record(engine, project, "ada", [event]).why[pairs[0].task_id]
+    why = record(engine, project, "ada", [event]).choices[pairs[0].task_id]
     assert (why.score, why.p) == (0.7, 0.6)
     with reading(engine) as session:
         assert sorted(session.scalars(select(Task.position))) == [0, 1, 2, 3, 4]
