@@ -12,10 +12,10 @@ MARK = "\u200e"  # which the library leaves around letters that are written from
 def skeleton(name: str) -> str:
     """Return what a name has in common with all that look like it, in whatever script: to compare, not to show."""
     stand_ins = _stand_ins()
-    seen = UNSEEN.sub("", unicodedata.normalize("NFD", " ".join(name.split())))  # pages show one space for several
+    visible = UNSEEN.sub("", unicodedata.normalize("NFD", " ".join(name.split())))  # pages show one space for several
     for _ in range(2):  # what stands for a character may be several, for which others stand
-        seen = unicodedata.normalize("NFD", "".join(stand_ins.get(character, character) for character in seen))
-    return seen
+        visible = unicodedata.normalize("NFD", "".join(stand_ins.get(character, character) for character in visible))
+    return visible
 
 
 @cache
@@ -24,8 +24,12 @@ def _stand_ins() -> dict[str, str]:
     from confusable_homoglyphs.confusables import confusables_data  # reads a megabyte
 
     groups: dict[str, set[str]] = {}
-    for one, others in confusables_data.items():
-        names = [one.strip(MARK), *(other["c"].strip(MARK) for other in others)]
+    for character, confusable_forms in confusables_data.items():
+        names = [character.strip(MARK), *(form["c"].strip(MARK) for form in confusable_forms)]
         group = set[str]().union(*(groups.get(name, {name}) for name in names))
         groups.update(dict.fromkeys(group, group))
-    return {one: max(group, key=lambda name: (len(name), name)) for one, group in groups.items() if len(one) == 1}
+    return {
+        character: max(group, key=lambda name: (len(name), name))
+        for character, group in groups.items()
+        if len(character) == 1
+    }

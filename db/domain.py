@@ -249,9 +249,9 @@ class Settings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_stored(cls, given: Any) -> Any:
+    def _of_stored(cls, values: Any) -> Any:
         """Leave out what a project was stored with and this version has no more."""
-        return without_removed(given) if isinstance(given, dict) and given.keys() >= STORED else given
+        return without_removed(values) if isinstance(values, dict) and values.keys() >= STORED else values
 
     question: str = Field("Do these two texts mean the same?", description="The question that annotators answer.")
     guidelines: str = Field("", description="Guidelines for annotators, in Markdown.")

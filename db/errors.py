@@ -51,11 +51,11 @@ def first_wrong(error: ValidationError, named: Callable[[str], str] = str, model
     """
     first = error.errors()[0]
     place = named(".".join(map(str, first["loc"])))
-    what = first["msg"]
+    message = first["msg"]
     if model and first["type"] == "extra_forbidden":
         return f"{place}: there is no such key; {nearest_of(str(first['loc'][-1]), _keys(model, first['loc'][:-1]))}"
-    given = "" if first["type"] == "missing" else f", not {first['input']!r}"
-    return f"{place}: {what[:1].lower()}{what[1:]}{given}"
+    input_in_words = "" if first["type"] == "missing" else f", not {first['input']!r}"
+    return f"{place}: {message[:1].lower()}{message[1:]}{input_in_words}"
 
 
 def nearest_of(name: str, known: Iterable[str]) -> str:

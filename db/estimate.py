@@ -36,10 +36,10 @@ def is_reached(estimates: Mapping[str, Any], certain: bool | None, target: float
 
     certain: what the audit labels say, whichever way one looks; None: nothing. Else only an exact figure tells.
     """
-    found = stored_estimate(estimates, "precision")
-    if certain is not None or found is None or found.method != "exact":
+    precision = stored_estimate(estimates, "precision")
+    if certain is not None or precision is None or precision.method != "exact":
         return certain
-    return found.value >= target
+    return precision.value >= target
 
 
 def wilson(hits: float, n: float) -> tuple[float, float]:

@@ -21,8 +21,8 @@ def identity(text: str) -> str:
 
     It is the text without invisible signs, in Unicode NFKC, with white space collapsed.
     """
-    seen = INVISIBLE.sub("", text)
-    normal = " ".join((seen if seen.isascii() else unicodedata.normalize("NFKC", seen)).split())
+    visible = INVISIBLE.sub("", text)
+    normal = " ".join((visible if visible.isascii() else unicodedata.normalize("NFKC", visible)).split())
     return "" if SILENT.fullmatch(normal) else normal
 
 

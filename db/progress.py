@@ -6,10 +6,10 @@ from collections.abc import Callable
 Progress = Callable[[str, float], None]
 
 
-def no_progress(stage: str, done: float) -> None:
+def no_progress(stage: str, fraction: float) -> None:
     """Ignore the progress, for callers who do not need it."""
 
 
 def part_of(progress: Progress, start: float, end: float) -> Progress:
     """Return the progress function of a part of the work that reaches from start to end."""
-    return lambda words, done: progress(words, start + (end - start) * done)
+    return lambda words, fraction: progress(words, start + (end - start) * fraction)

@@ -32,9 +32,9 @@ def shown(value: object) -> str:
     return repr(text if len(text) <= 60 else text[:60] + "…")
 
 
-def counted(n: int, what: str) -> str:
+def counted(n: int, noun: str) -> str:
     """Return the number with its noun: `1 pair`, `2,000 pairs`."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def place(path: Path, row: int | None = None, column: str | None = None) -> str:
@@ -47,16 +47,16 @@ def place(path: Path, row: int | None = None, column: str | None = None) -> str:
     return ", ".join(parts)
 
 
-def bad(what: str, path: Path, row: int | None = None, column: str | None = None) -> InputError:
+def bad(problem: str, path: Path, row: int | None = None, column: str | None = None) -> InputError:
     """Return the error that says where and what."""
-    return InputError(f"{place(path, row, column)}: {what}")
+    return InputError(f"{place(path, row, column)}: {problem}")
 
 
 def too_long(length: int, path: Path, row: int, column: str | None, at_least: bool = False) -> InputError:
     """Return the error for a cell above the limit."""
     known = f"{'at least ' if at_least else ''}{length:,}"
-    what = f"a cell has {known} characters, but the limit is {MAX_CELL:,}; shorten or split the text"
-    return bad(what, path, row, column)
+    problem = f"a cell has {known} characters, but the limit is {MAX_CELL:,}; shorten or split the text"
+    return bad(problem, path, row, column)
 
 
 def present_columns(optional: Iterable[str], names: Iterable[object], table: str) -> list[str]:
@@ -64,10 +64,10 @@ def present_columns(optional: Iterable[str], names: Iterable[object], table: str
 
     Raises InputError for one that differs in case or spaces alone, since its values would be left out.
     """
-    there = [str(name) for name in names]
-    spelt = {name.strip().lower(): name for name in there}
+    present_names = [str(name) for name in names]
+    spelt = {name.strip().lower(): name for name in present_names}
     present = [name for name in optional if name.lower() in spelt]
-    if alike := [name for name in present if name not in there]:
+    if alike := [name for name in present if name not in present_names]:
         raise InputError(f"{table} has a column {shown(spelt[alike[0].lower()])}: rename it to {shown(alike[0])}")
     return present
 
@@ -121,8 +121,8 @@ def _check_encodable(value: str, path: Path, row: int, column: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        what = f"character {error.start + 1} is only half a character (a lone surrogate); save the text as UTF-8"
-        raise bad(what, path, row, column) from None
+        problem = f"character {error.start + 1} is only half a character (a lone surrogate); save the text as UTF-8"
+        raise bad(problem, path, row, column) from None
 
 
 def label_of(value: str, path: Path, row: int, column: str = "label") -> bool | None:
@@ -165,9 +165,9 @@ class Ids:
     whose: whose ids they are, in words.
     """
 
-    def __init__(self, positions: Mapping[str, int], whose: str = "its list") -> None:
+    def __init__(self, positions: Mapping[str, int], list_name: str = "its list") -> None:
         self.positions = positions
-        self.whose = whose
+        self.whose = list_name
 
     @cached_property
     def _whole(self) -> bool:
@@ -179,13 +179,15 @@ class Ids:
         position = self.positions.get(name)
         if position is not None or not number_spellings(name) or not self._whole:
             return position
-        return next((self.positions[other] for other in number_spellings(name) if other in self.positions), None)
+        return next(
+            (self.positions[spelling] for spelling in number_spellings(name) if spelling in self.positions), None
+        )
 
     def position(self, name: str, path: Path, row: int, column: str, hint: str = "") -> int:
         """Return the position of the id. Raises InputError with row and column; hint: what to do about it."""
         position = self.get(name)
         if position is None:
             known = counted(len(self.positions), "id")
-            what = f"the id {shown(name.strip())} is not among the {known} of {self.whose}"
-            raise bad(f"{what}; {hint or 'correct it or remove the row'}", path, row, column)
+            problem = f"the id {shown(name.strip())} is not among the {known} of {self.whose}"
+            raise bad(f"{problem}; {hint or 'correct it or remove the row'}", path, row, column)
         return position

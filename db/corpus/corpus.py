@@ -155,8 +155,8 @@ class _Merger:
         self._check(row, name, text, key)
         if (before := self.items.add(self.side, name, row, text, key, lengths)) is not None:
             same = "the same" if before.place == self.items.place_of(self.side, key) else "another"
-            what = f"the id {shown(name)} is already in row {before.row}, with {same} text; ids must be unique"
-            raise bad(what, self.path, row, self.columns.id)
+            problem = f"the id {shown(name)} is already in row {before.row}, with {same} text; ids must be unique"
+            raise bad(problem, self.path, row, self.columns.id)
 
     def kinds(self) -> tuple[FieldKind, ...]:
         """Return what the columns are, as somebody says or by a guess."""
@@ -176,15 +176,15 @@ class _Merger:
         if not name:
             raise bad("the id is empty; give every row an id", self.path, row, self.columns.id)
         if len(name) > MAX_ID:
-            what = f"the id has {len(name):,} characters, but the limit is {MAX_ID}; shorten it"
-            raise bad(what, self.path, row, self.columns.id)
+            problem = f"the id has {len(name):,} characters, but the limit is {MAX_ID}; shorten it"
+            raise bad(problem, self.path, row, self.columns.id)
         columns = " + ".join(self.columns.texts)
         if not key:
-            what = "has only signs that do not show" if text else "is empty"
-            raise bad(f"the text {what}; fill it or remove the row", self.path, row, columns)
+            problem = "has only signs that do not show" if text else "is empty"
+            raise bad(f"the text {problem}; fill it or remove the row", self.path, row, columns)
         if len(text) > MAX_CELL:  # each of its columns may be as long
-            what = f"the text has {len(text):,} characters, but the limit is {MAX_CELL:,}; shorten it or join less"
-            raise bad(what, self.path, row, columns)
+            problem = f"the text has {len(text):,} characters, but the limit is {MAX_CELL:,}; shorten it or join less"
+            raise bad(problem, self.path, row, columns)
 
     def note(self) -> str | None:
         """Return a note on texts that occur more than once, or None."""
@@ -215,9 +215,9 @@ def read_items(
     merger = _Merger(items, path, side, columns)
     items.columns[side] = columns.texts
     named = [columns.id] if columns.id else []
-    wanted = *named, *columns.texts
+    column_names = *named, *columns.texts
     try:
-        for number, values in read_rows(path, wanted, progress, separator=columns.separator, notes=notes):
+        for number, values in read_rows(path, column_names, progress, separator=columns.separator, notes=notes):
             name = values[0].strip() if named else str(number)
             merger.add(number, name, values[len(named) :])
     except NoColumn as error:
@@ -225,7 +225,7 @@ def read_items(
     items.kinds[side] = merger.kinds()
     if (note := merger.note()) is not None:
         notes.append(note)
-    if (found := len(items) - merger.start) < at_least:
-        raise InputError(f"{path.name}: {found} distinct text is too few for a pair; provide at least {at_least}")
+    if (count := len(items) - merger.start) < at_least:
+        raise InputError(f"{path.name}: {count} distinct text is too few for a pair; provide at least {at_least}")
     if len(columns.texts) > 1:
         notes.extend(merger.value_notes())

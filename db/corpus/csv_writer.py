@@ -46,8 +46,8 @@ def encoded(line: str, row: int) -> bytes:
         return line.encode()
     except UnicodeEncodeError as error:
         text = shown(line[max(0, error.start - 20) : error.end])
-        what = f"the table cannot be written: in row {row}, {text} ends in half a character (a lone surrogate)"
-        raise InputError(f"{what}; correct the text") from None
+        problem = f"the table cannot be written: in row {row}, {text} ends in half a character (a lone surrogate)"
+        raise InputError(f"{problem}; correct the text") from None
 
 
 def _cell(value: Any) -> str:

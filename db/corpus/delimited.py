@@ -65,8 +65,8 @@ class Lines:
         if self.letters.western is None:
             return None
         row, text = self.letters.western
-        what = f"{self.path.name} is not UTF-8 and was read as {WESTERN} (row {row:,}: {shown(text)})"
-        return f"{what}: if letters are wrong, save it as UTF-8."
+        problem = f"{self.path.name} is not UTF-8 and was read as {WESTERN} (row {row:,}: {shown(text)})"
+        return f"{problem}: if letters are wrong, save it as UTF-8."
 
     def next_record(self) -> None:
         """Start a new record with the next line."""
@@ -77,13 +77,13 @@ class Lines:
             return self.letters.decoded(raw, self.number)
         except UnicodeDecodeError as error:
             self.record.append(raw[: error.start].decode(errors="replace"))
-            what = f"byte 0x{raw[error.start]:02X} at offset {self.offset + error.start:,} is not {error.reason}"
-            raise self.error(f"{what}; save the file as UTF-8", self._cells() - 1) from None
+            problem = f"byte 0x{raw[error.start]:02X} at offset {self.offset + error.start:,} is not {error.reason}"
+            raise self.error(f"{problem}; save the file as UTF-8", self._cells() - 1) from None
 
-    def error(self, what: str, column: int | None) -> InputError:
+    def error(self, problem: str, column: int | None) -> InputError:
         """Return an error in the current record, in the column of that position."""
         known = column is not None and column < len(self.names)
-        return bad(what, self.path, self.start, self.names[column] if known and column is not None else None)
+        return bad(problem, self.path, self.start, self.names[column] if known and column is not None else None)
 
     def wide_cell(self) -> InputError:
         """Return the error for the first cell of the record that is too long."""
@@ -139,20 +139,20 @@ def rows(lines: Lines, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the rows below the header with these columns; in CSV files without the apostrophe before a formula."""
     records = _records(lines)
     header = _header(records, lines)
-    wanted = [header.index(column) for column in columns]
+    positions = [header.index(column) for column in columns]
     for number, cells in records:
         if len(cells) < len(header) or any(cells[len(header) :]):
             raise bad(_ragged(len(cells), len(header), lines.dialect), lines.path, number)
-        values = tuple(cells[position] for position in wanted)
+        values = tuple(cells[position] for position in positions)
         yield Row(number, tuple(map(lines.dialect.restored, values)))
 
 
 def _ragged(cells: int, columns: int, dialect: Dialect) -> str:
-    what = f"the row has {counted(cells, 'cell')}, but the header has {columns:,}"
+    problem = f"the row has {counted(cells, 'cell')}, but the header has {columns:,}"
     if cells < columns:
-        return f"{what}; add the cells that are missing"
+        return f"{problem}; add the cells that are missing"
     name = SEPARATORS.get(dialect.separator, dialect.separator)
-    return f"{what}; put cells that contain the separator, a {name}, in quotes"
+    return f"{problem}; put cells that contain the separator, a {name}, in quotes"
 
 
 def _header(records: Iterator[tuple[int, list[str]]], lines: Lines) -> list[str]:
@@ -200,7 +200,7 @@ def _explained(lines: Lines, message: str) -> InputError:
     if "field limit" in message:
         if len(lines.record) == 1:
             return lines.wide_cell()
-        what = f"a quote opens a cell of more than {csv.field_size_limit():,} characters here, but the limit is"
-        return lines.error(f"{what} {MAX_CELL:,}; close the quote or shorten the text", broken)
-    what = "broken quoting: a quote opens a cell here but is not closed at the end of the cell"
-    return lines.error(f'{what}; close it, and double each quote inside the text ("")', broken)
+        problem = f"a quote opens a cell of more than {csv.field_size_limit():,} characters here, but the limit is"
+        return lines.error(f"{problem} {MAX_CELL:,}; close the quote or shorten the text", broken)
+    problem = "broken quoting: a quote opens a cell here but is not closed at the end of the cell"
+    return lines.error(f'{problem}; close it, and double each quote inside the text ("")', broken)

@@ -100,8 +100,8 @@ class _Translated(io.RawIOBase):
         try:
             return self.decoder.decode(raw, final).encode()
         except UnicodeError:
-            what = "the file begins as UTF-16 but is not UTF-16 throughout; is it complete? Save it as UTF-8"
-            raise bad(what, self.path) from None
+            problem = "the file begins as UTF-16 but is not UTF-16 throughout; is it complete? Save it as UTF-8"
+            raise bad(problem, self.path) from None
 
 
 def find_dialect(stream: IO[bytes], usual: str) -> Dialect:
@@ -158,7 +158,7 @@ def quotes_enclose(stream: IO[bytes], separator: str) -> bool:
     """
     between = separator.encode()
     tabs = -1
-    some = False
+    has_quotes = False
     pending = False
     while line := stream.readline(MAX_LINE):
         line = line.rstrip(b"\r\n")
@@ -169,9 +169,9 @@ def quotes_enclose(stream: IO[bytes], separator: str) -> bool:
         if pending and whole:
             return False
         opening = [cell for cell in line.split(between) if cell.startswith(b'"')] if b'"' in line else []
-        some = some or bool(opening)
+        has_quotes = has_quotes or bool(opening)
         pending = whole and not all(map(_CLOSED.fullmatch, opening))
-    return some and not pending
+    return has_quotes and not pending
 
 
 class Letters:
@@ -193,7 +193,7 @@ class Letters:
         except UnicodeDecodeError as error:
             return self._western(raw, number, error)
         if self.western is not None:
-            start = next(at for at, byte in enumerate(raw) if byte > 127)
+            start = next(position for position, byte in enumerate(raw) if byte > 127)
             raise UnicodeDecodeError("cp1252", raw, start, start + 1, f"{WESTERN}, as row {self.western[0]:,} is")
         self._is_utf8 = True
         return text

@@ -34,8 +34,8 @@ def pairs_of_ids(ids: Ids, left: Sequence[int], right: Sequence[int]) -> IdPairs
     """Return the pairs of ids that these pairs of texts stand for, as `id_pairs`."""
     parts = [
         (number, *pair)
-        for number, (one, other) in enumerate(zip(left, right, strict=True))
-        for pair in id_pairs(ids, one, other)
+        for number, (left_text, right_text) in enumerate(zip(left, right, strict=True))
+        for pair in id_pairs(ids, left_text, right_text)
     ]
     numbers, first, second = map(list, zip(*parts, strict=True)) if parts else ([], [], [])
     return IdPairs(np.array(numbers, dtype=np.int64), first, second)
@@ -60,13 +60,16 @@ def _within(ids: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
 
 def omitted_pairs(ids: Ids, left: Sequence[int], right: Sequence[int]) -> int:
     """Return how many pairs of ids of these pairs of texts `pairs_of_ids` leaves out, because they are many."""
-    counts = ((len(ids[one]), 0 if one == other else len(ids[other])) for one, other in zip(left, right, strict=True))
+    counts = (
+        (len(ids[left_text]), 0 if left_text == right_text else len(ids[right_text]))
+        for left_text, right_text in zip(left, right, strict=True)
+    )
     return sum(_beyond(*count) for count in counts)
 
 
 def _beyond(first: int, second: int) -> int:
-    every, few = (first * second, first + second - 1) if second else (first * (first - 1) // 2, first - 1)
-    return every - few if every > MOST_ID_PAIRS else 0
+    total, few = (first * second, first + second - 1) if second else (first * (first - 1) // 2, first - 1)
+    return total - few if total > MOST_ID_PAIRS else 0
 
 
 def without(equal: np.ndarray, no: np.ndarray, n: int) -> np.ndarray:

@@ -100,6 +100,6 @@ def note_on_values(kind: FieldKind, values: Callable[[], Iterable[str]]) -> str:
             first = min(first or value, value)
     parts = [evidence.assumed] if evidence.assumed else []
     if unread:
-        what = f"{counted(unread, 'value')} cannot be read as a {kind.value}"
-        parts.insert(0, f"{what} and counted as missing, such as {shown(first)}")
+        problem = f"{counted(unread, 'value')} cannot be read as a {kind.value}"
+        parts.insert(0, f"{problem} and counted as missing, such as {shown(first)}")
     return "; ".join(parts)

@@ -201,8 +201,8 @@ def moment_of(value: str, reading: Reading | None = None) -> float | None:
     hours = int(hour) % 12 + 12 * (half.lower() == "p") if half else int(hour)
     if hours >= 24 or int(minute) >= 60:
         return None
-    away = int(zone or 0) + int(minutes or 0) / 60 * (-1 if zone.startswith("-") else 1)
-    return day + (hours - away + int(minute) / 60 + float(second or 0) / 3600) / 24
+    utc_offset = int(zone or 0) + int(minutes or 0) / 60 * (-1 if zone.startswith("-") else 1)
+    return day + (hours - utc_offset + int(minute) / 60 + float(second or 0) / 3600) / 24
 
 
 def is_readable(value: str, kind: FieldKind, reading: Reading) -> bool:
@@ -279,7 +279,7 @@ def _month(name: str) -> int:
 
 def _ordinal(year: int, month: int, day: int) -> int | None:
     try:
-        found = date(year, month, day)
+        day_of_year = date(year, month, day)
     except ValueError:
         return None
-    return found.toordinal() if found >= EARLIEST else None
+    return day_of_year.toordinal() if day_of_year >= EARLIEST else None

@@ -49,8 +49,8 @@ def note_on_long_texts(number: int, limit: int) -> str:
     """Return what to say of so many texts that are longer than these tokens; empty if there are none."""
     if not number:
         return ""
-    texts, it = (f"{number:,} texts are", "them") if number > 1 else ("1 text is", "it")
-    return f"{texts} longer than the {limit:,} tokens that the model reads of {it}: it ignores what follows."
+    texts, pronoun = (f"{number:,} texts are", "them") if number > 1 else ("1 text is", "it")
+    return f"{texts} longer than the {limit:,} tokens that the model reads of {pronoun}: it ignores what follows."
 
 
 def aligned(left: Sequence[str], right: Sequence[str]) -> list[Aligned]:
@@ -70,11 +70,14 @@ def aligned(left: Sequence[str], right: Sequence[str]) -> list[Aligned]:
         partners = {place: place for place in range(len(left))}
     elif 0 not in partners and 0 not in partners.values():
         partners[0] = 0
-    taken = set(partners.values())
+    used_places = set(partners.values())
     return [
-        *(Aligned(_name(left[one], right[other]), one, other) for one, other in sorted(partners.items())),
+        *(
+            Aligned(_name(left[left_place], right[right_place]), left_place, right_place)
+            for left_place, right_place in sorted(partners.items())
+        ),
         *(Aligned(name, place, None) for place, name in enumerate(left) if place not in partners),
-        *(Aligned(name, None, place) for place, name in enumerate(right) if place not in taken),
+        *(Aligned(name, None, place) for place, name in enumerate(right) if place not in used_places),
     ]
 
 

@@ -34,8 +34,8 @@ FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndj
 class NoColumn(InputError):
     """A table lacks a column."""
 
-    def __init__(self, what: str, path: Path, column: str) -> None:
-        super().__init__(str(bad(what, path, 1, column)))
+    def __init__(self, problem: str, path: Path, column: str) -> None:
+        super().__init__(str(bad(problem, path, 1, column)))
         self.column = column
 
 
@@ -92,8 +92,8 @@ def column_names(path: Path, separator: str = "", enough: Sequence[str] = ()) ->
     if not any(names):
         raise bad("the file is empty; it needs named columns and rows", path)
     if len(names) > MAX_COLUMNS:
-        what = f"the table has {len(names):,} columns, but the limit is {MAX_COLUMNS:,}; remove those not needed"
-        raise bad(what, path, 1)
+        problem = f"the table has {len(names):,} columns, but the limit is {MAX_COLUMNS:,}; remove those not needed"
+        raise bad(problem, path, 1)
     counts = Counter(names)
     twice = next((name for name in names if name and counts[name] > 1), None)
     if twice is not None:

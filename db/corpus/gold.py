@@ -42,8 +42,8 @@ USUAL_COLUMNS = GoldColumns()
 
 
 @dataclass
-class _Given:
-    """The pairs that a gold file gives, and the places of odd ones, for the notes."""
+class _GoldFile:
+    """The pairs of a gold file, and the rows to mention in the notes."""
 
     pairs: dict[tuple[int, int], bool] = field(default_factory=dict)
     same_item: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ class _Given:
     contradicted: list[str] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
     unlabelled: list[str] = field(default_factory=list)
-    where: dict[tuple[int, int], str] = field(default_factory=dict)  # of the negatives
+    row_of_negative: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
 def read_gold(
@@ -62,67 +62,69 @@ def read_gold(
     With a label column, pairs without a label are left out. Raises InputError for unknown ids and
     labels, and for a closure above MAX_CLOSURE pairs.
     """
-    given = _read(path, known, symmetric, columns, notes)
-    pairs = _closed(given, path) if symmetric else [GoldPair(*pair, label) for pair, label in given.pairs.items()]
-    notes += _notes(given, path)
+    gold_file = _read(path, known, symmetric, columns, notes)
+    pairs = (
+        _closed(gold_file, path) if symmetric else [GoldPair(*pair, label) for pair, label in gold_file.pairs.items()]
+    )
+    notes += _notes(gold_file, path)
     return pairs
 
 
 def _read(
     path: Path, known: tuple[Positions, Positions], symmetric: bool, columns: GoldColumns, notes: list[str]
-) -> _Given:
-    given = _Given()
+) -> _GoldFile:
+    gold_file = _GoldFile()
     named = column_names(path, columns.separator)
     present = (*columns[:2], *present_columns([columns.label], named, path.name))
-    if len(present) == 2 and (others := [name for name in named if name not in ("", *present)]):
+    if len(present) == 2 and (other_columns := [name for name in named if name not in ("", *present)]):
         no_label = f"{path.name} has no column {shown(columns.label)}, so every pair counts as positive; it has"
-        notes.append(f"{no_label} {', '.join(map(shown, others[:5]))}.")
-    whose = ("the list", "the list") if symmetric else ("the left list", "the right list")
-    ids = Ids(known[0], whose[0]), Ids(known[1], whose[1])
+        notes.append(f"{no_label} {', '.join(map(shown, other_columns[:5]))}.")
+    list_names = ("the list", "the list") if symmetric else ("the left list", "the right list")
+    ids = Ids(known[0], list_names[0]), Ids(known[1], list_names[1])
     for number, values in read_rows(path, present, separator=columns.separator, notes=notes):
-        left, right = (_position(values[which], ids, which, path, number, columns[which]) for which in (0, 1))
+        left, right = (_position(values[index], ids, index, path, number, columns[index]) for index in (0, 1))
         positive = label_of(values[2], path, number, columns.label) if len(values) > 2 else True
         pair = (min(left, right), max(left, right)) if symmetric else (left, right)
-        where = f"row {number}: {shown(values[0].strip())}, {shown(values[1].strip())}"
+        row = f"row {number}: {shown(values[0].strip())}, {shown(values[1].strip())}"
         if positive is None:
-            given.unlabelled.append(where)
+            gold_file.unlabelled.append(row)
         else:
-            _state(given, pair, positive, where)
-    return given
+            _state(gold_file, pair, positive, row)
+    return gold_file
 
 
-def _position(name: str, ids: tuple[Ids, Ids], which: int, path: Path, row: int, column: str) -> int:
-    position = ids[which].get(name)
+def _position(name: str, ids: tuple[Ids, Ids], index: int, path: Path, row: int, column: str) -> int:
+    position = ids[index].get(name)
     if position is not None:
         return position
-    swapped = ids[1 - which].get(name) is not None
+    swapped = ids[1 - index].get(name) is not None
     hint = "it is an id of the other list: swap the two columns" if swapped else ""
-    return ids[which].position(name, path, row, column, hint)  # raises
+    return ids[index].position(name, path, row, column, hint)  # raises
 
 
-def _state(given: _Given, pair: tuple[int, int], positive: bool, where: str) -> None:
+def _state(gold_file: _GoldFile, pair: tuple[int, int], positive: bool, row: str) -> None:
     if pair[0] == pair[1]:
-        (given.same_item if positive else given.same_item_negative).append(where)
+        (gold_file.same_item if positive else gold_file.same_item_negative).append(row)
         return
-    before = given.pairs.setdefault(pair, positive)
+    before = gold_file.pairs.setdefault(pair, positive)
     if before != positive:
-        given.contradicted.append(where)
-        given.pairs[pair] = True
+        gold_file.contradicted.append(row)
+        gold_file.pairs[pair] = True
     if not positive:
-        given.where.setdefault(pair, where)
+        gold_file.row_of_negative.setdefault(pair, row)
 
 
-def _closed(given: _Given, path: Path) -> list[GoldPair]:
-    positives = [pair for pair, positive in given.pairs.items() if positive]
-    negatives = [pair for pair, positive in given.pairs.items() if not positive]
-    n = 1 + max((right for _, right in given.pairs), default=-1)
+def _closed(gold_file: _GoldFile, path: Path) -> list[GoldPair]:
+    positives = [pair for pair, positive in gold_file.pairs.items() if positive]
+    negatives = [pair for pair, positive in gold_file.pairs.items() if not positive]
+    n = 1 + max((right for _, right in gold_file.pairs), default=-1)
     component = graph.components(n, positives)
     parts = graph.groups(component)
     _require_small(parts, path)
-    pairs = [GoldPair(*pair, True, not given.pairs.get(pair, False)) for pair in graph.closure(parts)]
+    pairs = [GoldPair(*pair, True, not gold_file.pairs.get(pair, False)) for pair in graph.closure(parts)]
     for pair in negatives:
         if component[pair[0]] == component[pair[1]]:
-            given.closed.append(given.where[pair])
+            gold_file.closed.append(gold_file.row_of_negative[pair])
         else:
             pairs.append(GoldPair(*pair, False))
     return pairs
@@ -138,16 +140,20 @@ def _require_small(parts: list[list[int]], path: Path) -> None:
         )
 
 
-def _notes(given: _Given, path: Path) -> list[str]:
+def _notes(gold_file: _GoldFile, path: Path) -> list[str]:
     texts = (
-        (given.unlabelled, "pair", "without a label, left out"),
-        (given.same_item, "positive pair", "of an item with itself (identical texts), left out"),
-        (given.same_item_negative, "negative pair", "of an item with itself (identical texts): a conflict, left out"),
-        (given.contradicted, "pair", "given as both positive and negative: a conflict, taken as positive"),
-        (given.closed, "negative pair", "implied to be positive by other positives: a conflict, taken as positive"),
+        (gold_file.unlabelled, "pair", "without a label, left out"),
+        (gold_file.same_item, "positive pair", "of an item with itself (identical texts), left out"),
+        (
+            gold_file.same_item_negative,
+            "negative pair",
+            "of an item with itself (identical texts): a conflict, left out",
+        ),
+        (gold_file.contradicted, "pair", "given as both positive and negative: a conflict, taken as positive"),
+        (gold_file.closed, "negative pair", "implied to be positive by other positives: a conflict, taken as positive"),
     )
     return [
-        f"{path.name}: {counted(len(odd), what)} {about} ({'; '.join(odd[:3])}{'; …' if len(odd) > 3 else ''})."
-        for odd, what, about in texts
+        f"{path.name}: {counted(len(odd), noun)} {comment} ({'; '.join(odd[:3])}{'; …' if len(odd) > 3 else ''})."
+        for odd, noun, comment in texts
         if odd
     ]

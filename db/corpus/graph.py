@@ -16,9 +16,9 @@ def components(n: int, pairs: NDArray[np.int64] | Iterable[tuple[int, int]]) -> 
         pairs = np.fromiter(pairs, dtype=(np.int64, 2)).reshape(-1, 2)
     left, right = pairs.T
     edges = coo_array((np.ones(len(left), dtype=bool), (left, right)), shape=(n, n))
-    _, of = connected_components(edges, directed=False)
-    smallest = np.unique(of, return_index=True)[1]
-    return smallest[of].astype(np.int64)
+    _, component = connected_components(edges, directed=False)
+    smallest = np.unique(component, return_index=True)[1]
+    return smallest[component].astype(np.int64)
 
 
 def groups(component: NDArray[np.int64]) -> list[list[int]]:

@@ -28,7 +28,7 @@ class Links:
 
     items: (n,) labelled items; rows: (labels, 2) places in it; positive: (labels,) bool; component: (n,) the place of
     the first item that positives connect each with; spoilt: components with a contradiction, which imply nothing;
-    apart: (pairs, 2) components, none of them spoilt, that a negative keeps apart.
+    separated: (pairs, 2) components, none of them spoilt, that a negative keeps apart.
     """
 
     items: np.ndarray
@@ -36,7 +36,7 @@ class Links:
     positive: np.ndarray
     component: np.ndarray
     spoilt: np.ndarray
-    apart: np.ndarray
+    separated: np.ndarray
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -64,8 +64,8 @@ class Links:
     @property
     def others(self) -> int:
         """Number of implied negatives."""
-        one, other = np.unique(self.apart, axis=0).T
-        return int((self.sizes[one] * self.sizes[other]).sum() - len(self.apart))
+        first, second = np.unique(self.separated, axis=0).T
+        return int((self.sizes[first] * self.sizes[second]).sum() - len(self.separated))
 
     def trouble(self) -> str:
         """Return why the implied pairs cannot be enumerated: there are too many; empty if they can."""
@@ -81,9 +81,9 @@ class Links:
     def contradictions(self, most: int) -> list[Contradiction]:
         """Return the first contradictions, each with the shortest path of positives."""
         neighbours: dict[int, list[int]] = {}
-        for one, other in self.rows[self.positive].tolist():
-            neighbours.setdefault(one, []).append(other)
-            neighbours.setdefault(other, []).append(one)
+        for first, second in self.rows[self.positive].tolist():
+            neighbours.setdefault(first, []).append(second)
+            neighbours.setdefault(second, []).append(first)
         paths = [_path(neighbours, *ends) for ends in self.rows[self.clashes][:most].tolist()]
         return [
             Contradiction(int(self.items[path[0]]), int(self.items[path[-1]]), tuple(self.items[path].tolist()))
@@ -112,8 +112,8 @@ def links_of(pairs: np.ndarray, positive: np.ndarray) -> Links:
     ends = np.sort(component[rows[~positive]], axis=1)
     clash = ends[:, 0] == ends[:, 1]
     spoilt = np.unique(ends[clash])
-    apart = ends[~np.isin(ends, spoilt).any(axis=1)]
-    return Links(items, rows, positive, component, spoilt, apart)
+    separated = ends[~np.isin(ends, spoilt).any(axis=1)]
+    return Links(items, rows, positive, component, spoilt, separated)
 
 
 def implied(pairs: np.ndarray, positive: np.ndarray) -> Implied:
@@ -126,12 +126,12 @@ def implied(pairs: np.ndarray, positive: np.ndarray) -> Implied:
         raise InputError(trouble)
     groups = {int(links.component[group[0]]): group for group in graph.groups(links.component)}
     sound = [groups[name] for name in groups.keys() - set(links.spoilt.tolist())]
-    apart = np.unique(links.apart, axis=0).tolist()
-    sides = [(groups.get(one, [one]), groups.get(other, [other])) for one, other in apart]
-    seen = set(map(tuple, links.rows.tolist()))
-    same = set(graph.closure(sound)) - seen
-    other = {(min(pair), max(pair)) for one, another in sides for pair in product(one, another)} - seen
-    follows = np.array([*sorted(same), *sorted(other)], dtype=np.int64).reshape(-1, 2)
+    separated = np.unique(links.separated, axis=0).tolist()
+    sides = [(groups.get(first, [first]), groups.get(second, [second])) for first, second in separated]
+    labelled = set(map(tuple, links.rows.tolist()))
+    same = set(graph.closure(sound)) - labelled
+    negatives = {(min(pair), max(pair)) for left, right in sides for pair in product(left, right)} - labelled
+    follows = np.array([*sorted(same), *sorted(negatives)], dtype=np.int64).reshape(-1, 2)
     return Implied(links.items[follows], np.arange(len(follows)) < len(same))
 
 
@@ -140,10 +140,10 @@ def _path(neighbours: dict[int, list[int]], start: int, end: int) -> list[int]:
     before = {start: start}
     queue = deque([start])
     while end not in before:
-        at = queue.popleft()
-        for to in neighbours[at]:
+        node = queue.popleft()
+        for to in neighbours[node]:
             if to not in before:
-                before[to] = at
+                before[to] = node
                 queue.append(to)
     path = [end]
     while path[-1] != start:

@@ -48,45 +48,45 @@ def _draw_right(
 ) -> None:
     """Sample right items without a known pair, so that the right side has the share too."""
     free = left + np.flatnonzero(component[left:] >= left)
-    wanted = share * (len(component) - left) - evaluation[left:].sum()
-    if len(free) and wanted > 0:
-        evaluation[free[_drawn(component[free], min(1.0, wanted / len(free)), rng)]] = True
+    missing = share * (len(component) - left) - evaluation[left:].sum()
+    if len(free) and missing > 0:
+        evaluation[free[_drawn(component[free], min(1.0, missing / len(free)), rng)]] = True
 
 
 def _drawn(component: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return which items are chosen: whole components in random order while they fit, then the best single exchange."""
     counts = np.bincount(component)
-    which = (np.cumsum(counts > 0) - 1)[component]
+    component_index = (np.cumsum(counts > 0) - 1)[component]
     sizes = counts[counts > 0]
-    taken = np.zeros(len(sizes), dtype=bool)
-    wanted = min(round(share * len(component)), len(component) - 1)
+    chosen = np.zeros(len(sizes), dtype=bool)
+    missing = min(round(share * len(component)), len(component) - 1)
     for part in rng.permutation(len(sizes)):
-        if not wanted:
+        if not missing:
             break
-        if sizes[part] <= wanted:
-            taken[part] = True
-            wanted -= int(sizes[part])
-    if wanted:
-        _exchange(taken, sizes, wanted)
-    return np.asarray(taken[which])
+        if sizes[part] <= missing:
+            chosen[part] = True
+            missing -= int(sizes[part])
+    if missing:
+        _exchange(chosen, sizes, missing)
+    return np.asarray(chosen[component_index])
 
 
-def _exchange(taken: NDArray[np.bool_], sizes: NDArray[np.int64], wanted: int) -> None:
+def _exchange(chosen: NDArray[np.bool_], sizes: NDArray[np.int64], missing: int) -> None:
     """Take one more component, perhaps in exchange for a smaller one, if that comes nearer to the wanted number."""
-    outside = np.flatnonzero(~taken)
-    given = np.array([-1, *np.flatnonzero(taken)])  # -1: exchange none
+    outside = np.flatnonzero(~chosen)
+    releasable = np.array([-1, *np.flatnonzero(chosen)])  # -1: exchange none
     if len(outside) < 2:
-        given = given[1:]  # keep the last component for training
+        releasable = releasable[1:]  # keep the last component for training
     _, first = np.unique(sizes[outside], return_index=True)
     outside = outside[first]
-    released = np.where(given < 0, 0, sizes[given])
+    released = np.where(releasable < 0, 0, sizes[releasable])
     released, first = np.unique(released, return_index=True)
-    missed = np.abs(wanted - (sizes[outside][None, :] - released[:, None]))
-    if missed.size and missed.min() < wanted:
+    missed = np.abs(missing - (sizes[outside][None, :] - released[:, None]))
+    if missed.size and missed.min() < missing:
         give, take = np.unravel_index(missed.argmin(), missed.shape)
-        taken[outside[take]] = True
+        chosen[outside[take]] = True
         if released[give]:
-            taken[given[first[give]]] = False
+            chosen[releasable[first[give]]] = False
 
 
 def _missed(evaluation: NDArray[np.bool_], share: float) -> list[str]:
@@ -138,8 +138,8 @@ def _given(path: Path, corpus: Corpus) -> dict[int, Split]:
         split = _split(values[-1], corpus, side, path, number)
         item = ids[side].position(name, path, number, "id")
         if splits.setdefault(item, split) != split:
-            what = f"the text of {shown(name)} is {splits[item]} in row {rows[item]} and {split} here; choose one"
-            raise bad(what, path, number, "split")
+            problem = f"the text of {shown(name)} is {splits[item]} in row {rows[item]} and {split} here; choose one"
+            raise bad(problem, path, number, "split")
         rows.setdefault(item, number)
     return splits
 
@@ -181,7 +181,7 @@ def _dropped(corpus: Corpus, items: int, gold: int, path: Path) -> list[str]:
 
 
 def _separated(splits: dict[int, Split], gold: list[GoldPair], path: Path) -> list[str]:
-    apart = sum({splits[pair.left], splits[pair.right]} == {Split.TRAIN, Split.EVALUATION} for pair in gold)
-    if not apart:
+    separated = sum({splits[pair.left], splits[pair.right]} == {Split.TRAIN, Split.EVALUATION} for pair in gold)
+    if not separated:
         return []
-    return [f"{path.name}: left out: {counted(apart, 'gold pair')} of a train item and an evaluation item."]
+    return [f"{path.name}: left out: {counted(separated, 'gold pair')} of a train item and an evaluation item."]

@@ -64,15 +64,15 @@ class Staging(Sequence[Item]):
 
     def named(self, side: Side, name: str) -> Named | None:
         """Return where this id of this side was first seen, or None."""
-        wanted = "SELECT row, place FROM names WHERE side = ? AND key = ?"
-        found = self.file.execute(wanted, (side, same_id(name))).fetchone()
-        return found and Named(*found)
+        query = "SELECT row, place FROM names WHERE side = ? AND key = ?"
+        row = self.file.execute(query, (side, same_id(name))).fetchone()
+        return row and Named(*row)
 
     def place_of(self, side: Side, key: str) -> int | None:
         """Return the position of the item of this side with this identity, or None."""
-        wanted = "SELECT place FROM texts WHERE side = ? AND digest = ?"
-        found = self.file.execute(wanted, (side, _digest(key))).fetchone()
-        return found and int(found[0])
+        query = "SELECT place FROM texts WHERE side = ? AND digest = ?"
+        row = self.file.execute(query, (side, _digest(key))).fetchone()
+        return row and int(row[0])
 
     def shared(self, start: int) -> tuple[int, int, list[str]]:
         """Return, from this position on: how many items have several ids, how many ids, and the first two of those."""
@@ -114,10 +114,10 @@ class Places(Mapping[str, int]):
         self._side = side
 
     def __getitem__(self, name: str) -> int:
-        found = self._items.named(self._side, name)
-        if found is None:
+        position = self._items.named(self._side, name)
+        if position is None:
             raise KeyError(name)
-        return found.place
+        return position.place
 
     def __iter__(self) -> Iterator[str]:
         rows = self._items.file.execute("SELECT name FROM names WHERE side = ? ORDER BY place, row", (self._side,))

@@ -39,8 +39,8 @@ def json_rows(
     for number, record in _objects(path, stream):
         missing = next((column for column in required if column not in record), None)
         if missing is not None:
-            what = "the object lacks this key, which other objects have; add it, with null where there is no value"
-            raise bad(what, path, number, missing)
+            problem = "the object lacks this key, which other objects have; add it, with null where there is no value"
+            raise bad(problem, path, number, missing)
         yield Row(number, tuple(text(record.get(column), path, number, column) for column in columns))
 
 
@@ -62,11 +62,11 @@ def _object(raw: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         record = json.loads(raw.decode(), object_pairs_hook=_once)
     except UnicodeDecodeError as error:
-        what = f"byte 0x{raw[error.start]:02X} at position {error.start + 1} of the line is not UTF-8"
-        raise bad(f"{what}; save the file as UTF-8", path, number) from None
+        problem = f"byte 0x{raw[error.start]:02X} at position {error.start + 1} of the line is not UTF-8"
+        raise bad(f"{problem}; save the file as UTF-8", path, number) from None
     except json.JSONDecodeError as error:
-        what = f"not valid JSON at character {error.pos + 1} ({error.msg}); write one object a line"
-        raise bad(what, path, number) from None
+        problem = f"not valid JSON at character {error.pos + 1} ({error.msg}); write one object a line"
+        raise bad(problem, path, number) from None
     except _Twice as twice:
         raise bad("two values of the object have this key; keep one", path, number, str(twice)) from None
     except (ValueError, RecursionError):  # numbers with thousands of digits, endless nesting

@@ -45,11 +45,11 @@ class TextColumns:
             return ()
         left, right = (self.names.get(side, self.names[Side.LEFT]) for side in Side)
         kinds = [self.kinds.get(side, self.kinds[Side.LEFT]) for side in Side]
-        found = aligned(left, right) or [
+        side_by_side = aligned(left, right) or [
             *(Aligned(name, place, None) for place, name in enumerate(left)),
             *(Aligned(name, None, place) for place, name in enumerate(right)),
         ]
-        return tuple(TextColumn(*one, _kind(kinds, one[1:])) for one in found)
+        return tuple(TextColumn(*column, _kind(kinds, column[1:])) for column in side_by_side)
 
     def reading(self, side: Side, place: int) -> Reading | None:
         """Return how the column at this place of a list is written, if it is known."""
@@ -59,7 +59,10 @@ class TextColumns:
     def with_kind(self, name: str, kind: FieldKind) -> "TextColumns":
         """Return the columns, with this kind for the column of this name, in both lists if both have it."""
         kinds = {
-            side: tuple(kind if own == name else of for own, of in zip(self.names[side], kinds, strict=True))
+            side: tuple(
+                kind if column_name == name else known_kind
+                for column_name, known_kind in zip(self.names[side], kinds, strict=True)
+            )
             for side, kinds in self.kinds.items()
         }
         return replace(self, kinds=kinds)
@@ -80,9 +83,9 @@ class TextColumns:
         kinds = {
             side: [
                 learned.get((side, name), learned.get((Side.LEFT, name), kind))
-                for name, kind in zip(self.names[side], own, strict=True)
+                for name, kind in zip(self.names[side], side_kinds, strict=True)
             ]
-            for side, own in self.kinds.items()
+            for side, side_kinds in self.kinds.items()
         }
         written = {
             (side, name): reading
@@ -103,25 +106,25 @@ class TextColumns:
         return named | kinds | readings
 
     @classmethod
-    def read(cls, given: Mapping[str, Any] | None) -> "TextColumns | None":
+    def read(cls, stored: Mapping[str, Any] | None) -> "TextColumns | None":
         """Return the columns of `as_dict`, if there are any. Raises ValueError for an unknown kind, or no names."""
-        if not given:
+        if not stored:
             return None
-        names = {side: tuple(given[side]) for side in Side if side in given}
+        names = {side: tuple(stored[side]) for side in Side if side in stored}
         if not names.get(Side.LEFT) or not all(isinstance(name, str) for side in names.values() for name in side):
             raise ValueError("columns without names")
         kinds = {
-            side: tuple(map(FieldKind, given[KINDS.format(side)])) for side in names if KINDS.format(side) in given
+            side: tuple(map(FieldKind, stored[KINDS.format(side)])) for side in names if KINDS.format(side) in stored
         }
         readings = {
-            side: tuple(Reading(**one) for one in given[READINGS.format(side)])
+            side: tuple(Reading(**reading) for reading in stored[READINGS.format(side)])
             for side in names
-            if READINGS.format(side) in given
+            if READINGS.format(side) in stored
         }
         return cls(names, kinds, readings)
 
 
 def _kind(kinds: Sequence[Sequence[FieldKind]], places: Sequence[int | None]) -> FieldKind:
     """Return the kind of a column at these places of the lists."""
-    found = {own[place] for own, place in zip(kinds, places, strict=True) if place is not None}
-    return found.pop() if len(found) == 1 else FieldKind.TEXT
+    column_kinds = {side_kinds[place] for side_kinds, place in zip(kinds, places, strict=True) if place is not None}
+    return column_kinds.pop() if len(column_kinds) == 1 else FieldKind.TEXT

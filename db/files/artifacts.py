@@ -31,18 +31,18 @@ def held(path: Path) -> Iterator[Path]:
     Raises InputError if the store's file is damaged or missing, and if the store does not respond.
     """
     with ExitStack() as stack:
-        if found := _in_store(path):
+        if location := _in_store(path):
             with private_files():  # commands that write elsewhere read artifacts, too
-                _hold(stack, *found)
+                _hold(stack, *location)
         yield path
 
 
-def _hold(stack: ExitStack, there: Store, place: str) -> None:
+def _hold(stack: ExitStack, remote: Store, place: str) -> None:
     """Lock the local copies of all that is at or below the place until the stack ends, and complete them."""
     brought = False
-    for name in _names(there, place):
+    for name in _names(remote, place):
         stack.enter_context(local_copies.held(name))
-        brought |= _bring(there, name, place)
+        brought |= _bring(remote, name, place)
     if brought:
         local_copies.make_room()
 
@@ -50,64 +50,64 @@ def _hold(stack: ExitStack, there: Store, place: str) -> None:
 @contextmanager
 def publishing(path: Path) -> Iterator[Path]:
     """Yield the path and publish what the block writes at or below it; until then only this machine sees it."""
-    found = _in_store(path)
-    name = name_of(found[1]) if found else None
+    location = _in_store(path)
+    name = name_of(location[1]) if location else None
     with local_copies.written(name) if name else nullcontext():
         yield path
         publish(path)
 
 
-def publish(path: Path, again: bool = False) -> None:
+def publish(path: Path, replace: bool = False) -> None:
     """Send what lies at or below the path to the store, replacing what it had, for all to see at once.
 
-    again: also send files that the store already has, since they may be damaged there.
+    replace: also send files that the store already has, since they may be damaged there.
     """
-    if not (found := _in_store(path)):
+    if not (location := _in_store(path)):
         return
-    there, place = found
+    remote, place = location
     for name in sorted({name for file in _files(path) if (name := name_of(str(place_of(file))))}):
         with local_copies.held(name):
             root = artifacts() / name
             within = _within(place, name)
             files = {_path_in(root, file): file for file in _files(root / within)}
-            local_copies.note(name, there.put(name, files, within, again))
+            local_copies.note(name, remote.put(name, files, within, replace))
     local_copies.make_room()
 
 
 def is_there(path: Path) -> bool:
     """Return whether there is anything at the path, on any machine."""
-    if not (found := _in_store(path)):
+    if not (location := _in_store(path)):
         return path.exists()
-    there, place = found
+    remote, place = location
     name = name_of(place)
     if name is None:
-        return bool(there.names(place))
-    return any(is_within(file, _within(place, name)) for file in there.read(name) or ())
+        return bool(remote.names(place))
+    return any(is_within(file, _within(place, name)) for file in remote.read(name) or ())
 
 
 def size_of(path: Path) -> int:
     """Return the number of bytes at or below the path."""
-    if not (found := _in_store(path)):
+    if not (location := _in_store(path)):
         return sum(file.stat().st_size for file in _files(path))
-    there, place = found
-    return sum(entry.size for name in there.names(place) for entry in (there.read(name) or {}).values())
+    remote, place = location
+    return sum(entry.size for name in remote.names(place) for entry in (remote.read(name) or {}).values())
 
 
 def children(folder: Path) -> set[str]:
     """Return the names of what lies in the folder, here and in the store."""
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    if found := _in_store(folder):
-        there, place = found
-        names |= {name.removeprefix(f"{place}/").split("/")[0] for name in there.names(place)}
+    if location := _in_store(folder):
+        remote, place = location
+        names |= {name.removeprefix(f"{place}/").split("/")[0] for name in remote.names(place)}
     return names
 
 
 def discard(path: Path) -> None:
     """Remove everything at the path, here and in the store."""
-    if found := _in_store(path):
-        there, place = found
-        for name in there.names(place):
-            there.delete(name)
+    if location := _in_store(path):
+        remote, place = location
+        for name in remote.names(place):
+            remote.delete(name)
             local_copies.forget(name)
     if path.is_dir():
         rmtree(path, ignore_errors=True)
@@ -117,26 +117,26 @@ def discard(path: Path) -> None:
 
 def _in_store(path: Path) -> tuple[Store, str] | None:
     """Return the store and the path's place in it; None without a store or outside the artifact folder."""
-    there = store()
-    place = place_of(path) if there is not None else None
-    return None if there is None or place is None else (there, place)
+    remote = store()
+    place = place_of(path) if remote is not None else None
+    return None if remote is None or place is None else (remote, place)
 
 
-def _names(there: Store, place: str) -> list[str]:
+def _names(remote: Store, place: str) -> list[str]:
     """Return the artifacts that the place is, is part of, or contains."""
     name = name_of(place)
-    return there.names(place) if name is None else [name]
+    return remote.names(place) if name is None else [name]
 
 
-def _bring(there: Store, name: str, place: str) -> bool:
+def _bring(remote: Store, name: str, place: str) -> bool:
     """Fetch the missing files of the artifact at or below the place; return whether there were any."""
     brought = False
     with local_copies.at_rest(name) as at_rest:
-        manifest = there.read(name) if at_rest else None
+        manifest = remote.read(name) if at_rest else None
         for file, entry in (manifest or {}).items():
             target = artifacts() / name / file
             if is_within(file, _within(place, name)) and not entry.is_in(target):
-                _fetch(there, entry, target)
+                _fetch(remote, entry, target)
                 brought = True
         if manifest is not None:
             local_copies.note(name, manifest)
@@ -145,11 +145,11 @@ def _bring(there: Store, name: str, place: str) -> bool:
     return brought
 
 
-def _fetch(there: Store, entry: Entry, target: Path) -> None:
+def _fetch(remote: Store, entry: Entry, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     part = local_copies.new_part()  # elsewhere than the target: others may be reading its folder
     try:
-        if not there.fetch(entry, part):
+        if not remote.fetch(entry, part):
             raise not_whole(target, target.parent)
         part.replace(target)
     finally:

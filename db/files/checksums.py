@@ -120,8 +120,8 @@ def is_below(name: str) -> bool:
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of the file, computed once as long as it does not change."""
-    about = path.stat()
-    return _digest_of(path, about.st_size, about.st_mtime_ns, about.st_ino)
+    status = path.stat()
+    return _digest_of(path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 @lru_cache(maxsize=1_000)  # each search reads the same vectors; for a million items hashing takes seconds

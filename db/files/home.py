@@ -51,5 +51,5 @@ def place_of(path: Path) -> str | None:
 
 def name_of(place: str) -> str | None:
     """Return the name of the artifact that a place is, or is part of; None for folders above."""
-    found = _NAMES.match(place)
-    return found[0] if found else None
+    match = _NAMES.match(place)
+    return match[0] if match else None

@@ -25,9 +25,9 @@ LEFT = 86_400  # seconds after which a partial file must be left by a killed pro
 
 
 @contextmanager
-def held(name: str, how: LockFlags = LockFlags.SHARED) -> Iterator[None]:
+def held(name: str, flags: LockFlags = LockFlags.SHARED) -> Iterator[None]:
     """Keep other processes from removing the copy until the block ends. Raises AlreadyLocked if it does not wait."""
-    with _locked(_beside(name, "lock"), how):
+    with _locked(_beside(name, "lock"), flags):
         yield
 
 
@@ -88,10 +88,12 @@ def make_room() -> None:
 
 
 def _limit() -> int:
-    said = os.environ.get("ALLPAIRS_CACHE_BYTES", str(BYTES))
-    if not said.isdecimal():
-        raise InputError(f"ALLPAIRS_CACHE_BYTES={said} is not a number of bytes: set it to a whole number, or unset it")
-    return int(said)
+    limit = os.environ.get("ALLPAIRS_CACHE_BYTES", str(BYTES))
+    if not limit.isdecimal():
+        raise InputError(
+            f"ALLPAIRS_CACHE_BYTES={limit} is not a number of bytes: set it to a whole number, or unset it"
+        )
+    return int(limit)
 
 
 def _noted(name: str) -> list[str]:
@@ -114,19 +116,19 @@ def _there(name: str, files: Collection[str]) -> list[Path]:
 def _about(path: Path) -> tuple[float, int]:
     """Return when the file was changed, and its size; zeros if it has just been removed."""
     try:
-        about = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return 0.0, 0
-    return about.st_mtime, about.st_size
+    return status.st_mtime, status.st_size
 
 
-def _locked(path: Path, how: LockFlags) -> IO[str]:
+def _locked(path: Path, flags: LockFlags) -> IO[str]:
     """Open the file and lock it; the lock ends when the file is closed."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a", encoding="utf-8")
         try:
-            portalocker.lock(file, how)
+            portalocker.lock(file, flags)
             if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
                 return file
         except FileNotFoundError:  # removed while waiting: try the next one, as below

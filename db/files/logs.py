@@ -83,11 +83,11 @@ class PassingLogger(logging.Logger):
 
 def configure() -> None:
     """Configure logging to stderr by ALLPAIRS_LOG. Raises InputError for an unknown value."""
-    wanted = os.environ.get("ALLPAIRS_LOG") or TEXT
-    if wanted not in (TEXT, JSON):
-        raise InputError(f"ALLPAIRS_LOG is {wanted!r}: set it to {TEXT!r} or {JSON!r}")
+    log_format = os.environ.get("ALLPAIRS_LOG") or TEXT
+    if log_format not in (TEXT, JSON):
+        raise InputError(f"ALLPAIRS_LOG is {log_format!r}: set it to {TEXT!r} or {JSON!r}")
     handler = logging.StreamHandler()
-    if wanted == JSON:
+    if log_format == JSON:
         handler.setFormatter(JsonLines())
         logging.captureWarnings(True)
         _silence_others()

@@ -69,16 +69,16 @@ class Store:
         except (ValueError, TypeError, AttributeError):
             raise Damaged(f"{self.address}: the object {key} is damaged: restore it from a back-up") from None
 
-    def put(self, name: str, files: Mapping[str, Path], within: str = "", again: bool = False) -> Manifest:
+    def put(self, name: str, files: Mapping[str, Path], within: str = "", replace: bool = False) -> Manifest:
         """Replace the artifact's files at or below `within` by these, all or none; return the new manifest.
 
-        Files that are already there are not sent, unless `again`: their objects may be damaged.
+        Files that are already there are not sent, unless `replace`: their objects may be damaged.
         """
-        before = self._readable(name) if again else self.read(name) or {}
+        before = self._readable(name) if replace else self.read(name) or {}
         version = f"{OBJECTS}/{name}/{datetime.now(UTC):{TIME}}-{uuid4().hex[:8]}"
         after = {path: entry for path, entry in before.items() if not is_within(path, within)}
         for path, file in files.items():
-            entry = None if again else before.get(path)
+            entry = None if replace else before.get(path)
             while entry is None or not entry.is_in(file):  # repeat if the file changed while it was sent
                 entry = Entry(file.stat().st_size, digest(file), f"{version}/{path or Path(name).name}")
                 self._send(file, entry.key)
@@ -129,8 +129,8 @@ class Store:
     def names(self, below: str = "") -> list[str]:
         """Return the names of the artifacts at or below a place, sorted."""
         ending = len(".json")
-        found = (key[:-ending] for key in self._keys(MANIFESTS, below.rpartition("/")[0]))
-        return sorted(name for name in found if is_within(name, below))
+        keys = (key[:-ending] for key in self._keys(MANIFESTS, below.rpartition("/")[0]))
+        return sorted(name for name in keys if is_within(name, below))
 
     def objects(self) -> dict[str, int]:
         """Return the sizes of all objects by key, whether or not a manifest names them."""
@@ -141,8 +141,8 @@ class Store:
         top = f"{self.root}/{kind}"
         with self._asked():
             self.files.invalidate_cache()
-            found = self.files.find(f"{top}/{below}".rstrip("/"), detail=True)
-        return {str(about["name"]).removeprefix(f"{top}/"): int(about["size"]) for about in found.values()}
+            files = self.files.find(f"{top}/{below}".rstrip("/"), detail=True)
+        return {str(entry["name"]).removeprefix(f"{top}/"): int(entry["size"]) for entry in files.values()}
 
     def _manifest(self, name: str) -> str:
         return f"{self.root}/{MANIFESTS}/{name}.json"
@@ -157,9 +157,9 @@ class Store:
         except Exception as error:
             if isinstance(error, OSError) and error.errno in FULL:
                 raise
-            said = (str(error).splitlines() or [type(error).__name__])[0]
+            message = (str(error).splitlines() or [type(error).__name__])[0]
             raise InputError(
-                f"cannot use the object store {self.address} ({said}): check that it is running, and that "
+                f"cannot use the object store {self.address} ({message}): check that it is running, and that "
                 "ALLPAIRS_ARTIFACTS and its access keys are right"
             ) from error
 

@@ -29,7 +29,7 @@ class Label:
     settles: bool
 
 
-def counting_ids(project_id: int, up_to: int | None = None, *which: ColumnElement[bool]) -> Select[int]:
+def counting_ids(project_id: int, up_to: int | None = None, *conditions: ColumnElement[bool]) -> Select[int]:
     """Select the ids of the answers that count, or did as of answer `up_to`: at most one for each pair.
 
     To be used within other selects. An annotator's last answer on a pair counts unless it is retracted; a skip is not
@@ -38,23 +38,23 @@ def counting_ids(project_id: int, up_to: int | None = None, *which: ColumnElemen
     """
     if up_to is None:
         return select(PairLabel.answer_id).where(PairLabel.project_id == project_id)
-    own = last_acts(project_id).where(Answer.id <= up_to, *which)
+    last_answers = last_acts(project_id).where(Answer.id <= up_to, *conditions)
     last = func.coalesce(func.max(case((Answer.settles, Answer.id))), func.max(Answer.id))
-    kept = select(last).where(Answer.id.in_(own), Answer.answer != AnswerKind.RETRACT)
-    return kept.group_by(Answer.left_id, Answer.right_id)
+    counting = select(last).where(Answer.id.in_(last_answers), Answer.answer != AnswerKind.RETRACT)
+    return counting.group_by(Answer.left_id, Answer.right_id)
 
 
 def last_acts(project_id: int) -> Select[int]:
     """Select the id of each annotator's last act on each pair, a retraction too; skips are not answers."""
-    mine = (Answer.project_id == project_id, Answer.answer != AnswerKind.SKIP)
-    return select(func.max(Answer.id)).where(*mine).group_by(Answer.left_id, Answer.right_id, Answer.annotator)
+    conditions = (Answer.project_id == project_id, Answer.answer != AnswerKind.SKIP)
+    return select(func.max(Answer.id)).where(*conditions).group_by(Answer.left_id, Answer.right_id, Answer.annotator)
 
 
 def votes(session: Session, project_id: int) -> dict[tuple[int, int, str], AnswerKind]:
     """Return each annotator's current answer on each pair, by left item, right item and annotator."""
     standing = (Answer.id.in_(last_acts(project_id)), Answer.answer != AnswerKind.RETRACT)
     rows = session.execute(select(Answer.left_id, Answer.right_id, Answer.annotator, Answer.answer).where(*standing))
-    return {(left, right, who): AnswerKind(answer) for left, right, who, answer in rows}
+    return {(left, right, annotator): AnswerKind(answer) for left, right, annotator, answer in rows}
 
 
 def current_labels(session: Session, project_id: int, up_to: int | None = None) -> list[Label]:
@@ -64,27 +64,27 @@ def current_labels(session: Session, project_id: int, up_to: int | None = None) 
 
 def labels_among(session: Session, project_id: int, items: Collection[int]) -> list[Label]:
     """Return the labels of the project's pairs of these items, in the order they were given."""
-    both = PairLabel.left_id.in_(items), PairLabel.right_id.in_(items)
-    return _labels(session, Answer.id.in_(counting_ids(project_id).where(*both)))
+    among_items = PairLabel.left_id.in_(items), PairLabel.right_id.in_(items)
+    return _labels(session, Answer.id.in_(counting_ids(project_id).where(*among_items)))
 
 
 def matches(session: Session, project_id: int) -> list[Label]:
     """Return the labels of the project that are matches, in the order they were given; none with a withdrawn text."""
-    mine = counting_ids(project_id).where(PairLabel.answer == AnswerKind.POSITIVE, is_there(PairLabel, project_id))
-    return _labels(session, Answer.id.in_(mine))
+    query = counting_ids(project_id).where(PairLabel.answer == AnswerKind.POSITIVE, is_there(PairLabel, project_id))
+    return _labels(session, Answer.id.in_(query))
 
 
 def opinions_of_pairs(session: Session, project_id: int) -> list[tuple[int, int, bool]]:
     """Return (left_id, right_id, whether it is a match) of every pair whose label is not unsure."""
-    wanted = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer == AnswerKind.POSITIVE)
-    rows = session.execute(wanted.where(PairLabel.project_id == project_id, PairLabel.answer.in_(DECIDED)))
+    query = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer == AnswerKind.POSITIVE)
+    rows = session.execute(query.where(PairLabel.project_id == project_id, PairLabel.answer.in_(DECIDED)))
     return [(left, right, bool(match)) for left, right, match in rows]
 
 
 def labelled_pairs(session: Session, project_id: int) -> dict[tuple[int, int], AnswerKind]:
     """Return the label of every labelled pair of the project."""
-    wanted = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
-    rows = session.execute(wanted.where(PairLabel.project_id == project_id, PairLabel.answer.in_(LABELS)))
+    query = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
+    rows = session.execute(query.where(PairLabel.project_id == project_id, PairLabel.answer.in_(LABELS)))
     return {(left, right): AnswerKind(answer) for left, right, answer in rows}
 
 
@@ -108,13 +108,13 @@ def lasting_label(session: Session, project_id: int, left_id: int, right_id: int
     return next(iter(_labels(session, Answer.left_id == left_id, Answer.right_id == right_id, counts)), None)
 
 
-def _labels(session: Session, *which: ColumnElement[bool]) -> list[Label]:
+def _labels(session: Session, *conditions: ColumnElement[bool]) -> list[Label]:
     """Return these answers, in the order they were given."""
-    said = (Answer.answer, Answer.annotator, Answer.id, Answer.task_id, Answer.settles)
-    rows = session.execute(select(Answer.left_id, Answer.right_id, *said).where(*which).order_by(Answer.id))
+    columns = (Answer.answer, Answer.annotator, Answer.id, Answer.task_id, Answer.settles)
+    rows = session.execute(select(Answer.left_id, Answer.right_id, *columns).where(*conditions).order_by(Answer.id))
     return [
-        Label(left, right, AnswerKind(answer), who, id_, task, settles)
-        for left, right, answer, who, id_, task, settles in rows
+        Label(left, right, AnswerKind(answer), annotator, id_, task, settles)
+        for left, right, answer, annotator, id_, task, settles in rows
     ]
 
 
@@ -128,7 +128,7 @@ def purpose_counts(session: Session, project_id: int) -> dict[tuple[Purpose, Ans
     """Return how many pairs of the project have each label, by the task's purpose; imported labels are for training."""
     counted = select(PairLabel.purpose, PairLabel.answer, func.count()).where(PairLabel.project_id == project_id)
     rows = session.execute(counted.group_by(PairLabel.purpose, PairLabel.answer))
-    return {(Purpose(what), AnswerKind(answer)): count for what, answer, count in rows}
+    return {(Purpose(purpose), AnswerKind(answer)): count for purpose, answer, count in rows}
 
 
 def answered_since(session: Session, project_id: int, moment: datetime) -> bool:
@@ -167,12 +167,12 @@ def own_answers(
     A skip is not an answer. round_id: only answers to tasks of this round; answer: only this one; words: only pairs
     with these words in one of their texts, in upper or lower case.
     """
-    wanted = _own(project_id, annotator, round_id, answer, words).order_by(Answer.id.desc()).limit(limit).offset(offset)
+    query = _own(project_id, annotator, round_id, answer, words).order_by(Answer.id.desc()).limit(limit).offset(offset)
     return [
         OwnAnswer(
             row.id, row.left_id, row.right_id, row.task_id, row.answer, row.note or "", row.seconds, row.created_at
         )
-        for row in session.scalars(wanted)
+        for row in session.scalars(query)
     ]
 
 
@@ -180,25 +180,25 @@ def count_own_answers(
     session: Session, project_id: int, annotator: str, answer: AnswerKind | None = None, words: str = ""
 ) -> int:
     """Return how many answers `own_answers` would return without a limit."""
-    wanted = _own(project_id, annotator, None, answer, words)
-    return session.scalar(wanted.with_only_columns(func.count())) or 0
+    query = _own(project_id, annotator, None, answer, words)
+    return session.scalar(query.with_only_columns(func.count())) or 0
 
 
 def _own(
     project_id: int, annotator: str, round_id: int | None, answer: AnswerKind | None, words: str
 ) -> Select[Answer]:
-    mine = (Answer.project_id == project_id, Answer.annotator == annotator)
-    last = select(func.max(Answer.id)).where(*mine, Answer.answer != AnswerKind.SKIP)
+    conditions = (Answer.project_id == project_id, Answer.annotator == annotator)
+    last = select(func.max(Answer.id)).where(*conditions, Answer.answer != AnswerKind.SKIP)
     if round_id is not None:
         last = last.join(Task, Task.id == Answer.task_id).where(Task.round_id == round_id)
     last = last.group_by(Answer.left_id, Answer.right_id)
-    own = select(Answer).where(Answer.id.in_(last), Answer.answer != AnswerKind.RETRACT)
+    query = select(Answer).where(Answer.id.in_(last), Answer.answer != AnswerKind.RETRACT)
     if answer is not None:
-        own = own.where(Answer.answer == answer)
+        query = query.where(Answer.answer == answer)
     if words:
         with_words = select(Item.id).where(Item.project_id == project_id, *containing([words]))
-        own = own.where(or_(Answer.left_id.in_(with_words), Answer.right_id.in_(with_words)))
-    return own
+        query = query.where(or_(Answer.left_id.in_(with_words), Answer.right_id.in_(with_words)))
+    return query
 
 
 def answer_by_id(session: Session, answer_id: int) -> Answer | None:
@@ -218,8 +218,8 @@ def newest_act(session: Session, project_id: int, annotator: str, act: str, undo
     Keys of the answers of such acts start with `act`, and those of their undoing with `undo`.
     """
     begins = or_(*(Answer.key.startswith(beginning, autoescape=True) for beginning in (act, undo)))
-    mine = select(Answer.key).where(Answer.project_id == project_id, Answer.annotator == annotator, begins)
-    newest = session.scalar(mine.order_by(Answer.id.desc()).limit(1))
+    query = select(Answer.key).where(Answer.project_id == project_id, Answer.annotator == annotator, begins)
+    newest = session.scalar(query.order_by(Answer.id.desc()).limit(1))
     if newest is None or not newest.startswith(act):
         return None
     name = newest.rsplit("-", 1)[0]
@@ -230,15 +230,15 @@ def newest_act(session: Session, project_id: int, annotator: str, act: str, undo
 def answered_at_once(session: Session, project_id: int, annotator: str, beginning: str) -> list[tuple[int, int]]:
     """Return the pairs on which this annotator's last answer has a key that starts so; skips are not answers."""
     begins = Answer.key.startswith(beginning, autoescape=True)
-    mine = (Answer.project_id == project_id, Answer.annotator == annotator, begins)
-    rows = session.execute(select(Answer.left_id, Answer.right_id).where(*mine, ~changed()).order_by(Answer.id))
+    conditions = (Answer.project_id == project_id, Answer.annotator == annotator, begins)
+    rows = session.execute(select(Answer.left_id, Answer.right_id).where(*conditions, ~changed()).order_by(Answer.id))
     return [(left, right) for left, right in rows]
 
 
 def changed() -> ColumnElement[bool]:
     """Tell whether the annotator of an answer has since answered its pair again or retracted it; skips do not count."""
     later = aliased(Answer)
-    again = select(later.id).where(
+    later_answers = select(later.id).where(
         later.project_id == Answer.project_id,
         later.left_id == Answer.left_id,
         later.right_id == Answer.right_id,
@@ -246,7 +246,7 @@ def changed() -> ColumnElement[bool]:
         later.id > Answer.id,
         later.answer != AnswerKind.SKIP,
     )
-    return again.exists()
+    return later_answers.exists()
 
 
 def own_before(session: Session, project_id: int, annotator: str, beginning: str) -> dict[tuple[int, int], Answer]:
@@ -256,27 +256,27 @@ def own_before(session: Session, project_id: int, annotator: str, beginning: str
     that settles its pair counts before later ones that do not.
     """
     begins = Answer.key.startswith(beginning, autoescape=True)
-    mine = (Answer.project_id == project_id, Answer.annotator == annotator)
-    act = select(Answer.left_id, Answer.right_id, Answer.id).where(*mine, begins).subquery()
+    conditions = (Answer.project_id == project_id, Answer.annotator == annotator)
+    act = select(Answer.left_id, Answer.right_id, Answer.id).where(*conditions, begins).subquery()
     same = and_(Answer.left_id == act.c.left_id, Answer.right_id == act.c.right_id, Answer.id < act.c.id)
-    other = aliased(Answer)
-    overtaken = select(other.id).where(
-        other.project_id == project_id,
-        other.left_id == Answer.left_id,
-        other.right_id == Answer.right_id,
-        other.annotator != annotator,
-        other.id > Answer.id,
-        other.answer != AnswerKind.SKIP,
-        or_(other.settles, ~Answer.settles),
+    later = aliased(Answer)
+    overtaken = select(later.id).where(
+        later.project_id == project_id,
+        later.left_id == Answer.left_id,
+        later.right_id == Answer.right_id,
+        later.annotator != annotator,
+        later.id > Answer.id,
+        later.answer != AnswerKind.SKIP,
+        or_(later.settles, ~Answer.settles),
     )
-    earlier = select(Answer).join(act, same).where(*mine, Answer.answer != AnswerKind.SKIP, ~overtaken.exists())
+    earlier = select(Answer).join(act, same).where(*conditions, Answer.answer != AnswerKind.SKIP, ~overtaken.exists())
     return {(answer.left_id, answer.right_id): answer for answer in session.scalars(earlier.order_by(Answer.id))}
 
 
 def known_keys(session: Session, project_id: int, keys: Iterable[str]) -> set[str]:
     """Return which of the clients' keys are already stored in the project."""
-    mine = (Answer.project_id == project_id, Answer.key.in_(list(keys)))
-    return set(session.scalars(select(Answer.key).where(*mine)))
+    conditions = (Answer.project_id == project_id, Answer.key.in_(list(keys)))
+    return set(session.scalars(select(Answer.key).where(*conditions)))
 
 
 def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
@@ -300,8 +300,8 @@ def lock_answers(session: Session, project_id: int) -> dict[str, Any]:
 
     An act that depends on labels locks before it reads them: they must not change until it is stored.
     """
-    mine = select(Project.settings).where(Project.id == project_id)
-    return session.scalars(mine.with_for_update(key_share=True)).one()
+    query = select(Project.settings).where(Project.id == project_id)
+    return session.scalars(query.with_for_update(key_share=True)).one()
 
 
 def store_once(session: Session, table: type[Answer] | type[CheckAnswer], rows: Sequence[dict[str, Any]]) -> None:
@@ -317,7 +317,7 @@ def answer_at_once(
     session: Session, project_id: int, annotator: str, pairs: Sequence[tuple[int, int]], answer: AnswerKind, act: str
 ) -> None:
     """Give this answer to each pair in the annotator's name. act: prefix of the answers' keys."""
-    at = now()
+    time = now()
     store_answers(
         session,
         [
@@ -328,7 +328,7 @@ def answer_at_once(
                 "annotator": annotator,
                 "answer": answer,
                 "key": f"{act}-{place}",
-                "created_at": at,
+                "created_at": time,
             }
             for place, (left, right) in enumerate(pairs)
         ],

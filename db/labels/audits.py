@@ -73,7 +73,7 @@ def audit_labels(session: Session, project_id: int, design_kind: DesignKind) -> 
 
 def _with_labels(project_id: int) -> Select[Any]:
     """Select the project's tasks, the label of each one's pair, if any, and whether an entity audit asked for it."""
-    asked = aliased(Task)
+    task = aliased(Task)
     of_asked = aliased(Design)
     same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
     return (
@@ -83,8 +83,8 @@ def _with_labels(project_id: int) -> Select[Any]:
         .select_from(Task)
         .outerjoin(PairLabel, same_pair)
         .outerjoin(Answer, Answer.id == PairLabel.answer_id)
-        .outerjoin(asked, asked.id == Answer.task_id)
-        .outerjoin(of_asked, of_asked.id == asked.design_id)
+        .outerjoin(task, task.id == Answer.task_id)
+        .outerjoin(of_asked, of_asked.id == task.design_id)
         .where(Task.project_id == project_id)
     )
 
@@ -98,16 +98,16 @@ def _waiting(rows: Iterable[Row[Any]]) -> set[int]:
     waiting: set[int] = set()
     in_order = sorted(rows, key=lambda row: (row.round_id, row.position))
     for _, batch in groupby(in_order, key=lambda row: row.round_id):
-        held: list[int] = []
+        reserve: list[int] = []
         is_open = False
         for row in batch:
             if row.of_entities:
-                held.append(row.id)
+                reserve.append(row.id)
                 continue
             is_open = row.answer is None
-            waiting.update(held if is_open else ())
-            held = []
-        waiting.update(held if is_open else ())  # nothing follows the last ones: they count with the one before
+            waiting.update(reserve if is_open else ())
+            reserve = []
+        waiting.update(reserve if is_open else ())  # nothing follows the last ones: they count with the one before
     return waiting
 
 
@@ -135,12 +135,12 @@ def drop_unanswered(session: Session, audit_batch: Round) -> int:
 
     An audit batch without tasks is removed.
     """
-    mine = Task.round_id == audit_batch.id
-    rows = session.execute(_with_labels(audit_batch.project_id).where(mine)).all()
-    gone = [row.id for row in rows if row.answer is None] + list(_waiting(rows))
-    for chunk in chunks(gone):
+    in_batch = Task.round_id == audit_batch.id
+    rows = session.execute(_with_labels(audit_batch.project_id).where(in_batch)).all()
+    unanswered_ids = [row.id for row in rows if row.answer is None] + list(_waiting(rows))
+    for chunk in chunks(unanswered_ids):
         session.execute(delete(Task).where(Task.id.in_(chunk)).execution_options(synchronize_session=False))
-    audit_batch.size = session.scalar(select(func.count()).select_from(Task).where(mine)) or 0
+    audit_batch.size = session.scalar(select(func.count()).select_from(Task).where(in_batch)) or 0
     if not audit_batch.size:
         session.delete(audit_batch)
     session.flush()

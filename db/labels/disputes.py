@@ -30,21 +30,21 @@ def announcing_disagreements(session: Session, project_id: int, pairs: Sequence[
     yield
     new = sorted(disputed_among(session, project_id, pairs) - before)
     if new:
-        about = {"number": len(new), "pairs": _named(session, new[:NAMED])}
-        add_notice(session, project_id, NoticeKind.DISAGREEMENT, about)
+        details = {"number": len(new), "pairs": _named(session, new[:NAMED])}
+        add_notice(session, project_id, NoticeKind.DISAGREEMENT, details)
 
 
 def disputed_among(session: Session, project_id: int, pairs: Sequence[Pair]) -> set[Pair]:
     """Return on which of these pairs annotators' votes differ, those aside that were given before it was settled."""
-    asked = set(pairs)
+    asked_pairs = set(pairs)
     lefts = sorted({left for left, _ in pairs})
     acts: dict[Pair, dict[str, tuple[int, AnswerKind, bool]]] = defaultdict(dict)
     for start in range(0, len(lefts), CHUNK):
-        mine = (Answer.project_id == project_id, Answer.left_id.in_(lefts[start : start + CHUNK]))
+        conditions = (Answer.project_id == project_id, Answer.left_id.in_(lefts[start : start + CHUNK]))
         columns = (Answer.left_id, Answer.right_id, Answer.annotator, Answer.id, Answer.answer, Answer.settles)
-        wanted = select(*columns).where(*mine, Answer.answer != AnswerKind.SKIP).order_by(Answer.id)
-        for left, right, annotator, id_, answer, settles in session.execute(wanted):
-            if (left, right) in asked:
+        query = select(*columns).where(*conditions, Answer.answer != AnswerKind.SKIP).order_by(Answer.id)
+        for left, right, annotator, id_, answer, settles in session.execute(query):
+            if (left, right) in asked_pairs:
                 acts[left, right][annotator] = (id_, AnswerKind(answer), settles)
     return {pair for pair, votes in acts.items() if _differ([vote for vote in votes.values() if vote[1] in LABELS])}
 

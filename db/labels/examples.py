@@ -30,7 +30,7 @@ def example_pairs(session: Session, project_id: int, annotator: str, n: int) -> 
     evaluation texts), nor one that this annotator may still be asked: one that lacks their vote, whose answer is known
     to hidden tests, or, where answers are repeated, their own.
     """
-    return [one for answer in DECIDED for one in _of_kind(session, project_id, annotator, answer, n)]
+    return [example for answer in DECIDED for example in _of_kind(session, project_id, annotator, answer, n)]
 
 
 def _of_kind(session: Session, project_id: int, annotator: str, answer: AnswerKind, n: int) -> list[Example]:
@@ -42,7 +42,7 @@ def _of_kind(session: Session, project_id: int, annotator: str, answer: AnswerKi
     votes = (*_same(Answer, pair, project_id), Answer.answer.in_(LABELS), ~changed())
     disagree = select(Answer.id).where(*votes, Answer.answer != answer)
     agree = select(func.count()).select_from(Answer).where(*votes).scalar_subquery()
-    wanted = (
+    query = (
         select(left.text, right.text)
         .select_from(pair)
         .join(left, left.id == pair.c.left_id)
@@ -58,7 +58,7 @@ def _of_kind(session: Session, project_id: int, annotator: str, answer: AnswerKi
         )
         .order_by(agree.desc(), pair.c.answer_id.desc())
     )
-    return [Example(answer, *texts) for texts in session.execute(wanted.limit(n))]
+    return [Example(answer, *texts) for texts in session.execute(query.limit(n))]
 
 
 def _not_to_be_asked(session: Session, pair: Subquery, project_id: int, annotator: str) -> list[ColumnElement[bool]]:
@@ -69,10 +69,10 @@ def _not_to_be_asked(session: Session, pair: Subquery, project_id: int, annotato
     open_or_audit = or_(Task.purpose == Purpose.AUDIT, fast.exists(), lacking)
     tasks = select(Task.id).where(*_same(Task, pair, project_id), open_or_audit)
     gold = select(Gold.left_id).where(Gold.left_id == pair.c.left_id, Gold.right_id == pair.c.right_id)
-    own = Answer.annotator == annotator if settings.repeat_share else false()
-    answers = select(Answer.id).where(*_same(Answer, pair, project_id), or_(Answer.settles, own))
+    own_answers = Answer.annotator == annotator if settings.repeat_share else false()
+    answers = select(Answer.id).where(*_same(Answer, pair, project_id), or_(Answer.settles, own_answers))
     checks = select(Check.id).where(*_same(Check, pair, project_id), Check.annotator == annotator)
-    return [~asked.exists() for asked in (tasks, gold, answers, checks)]
+    return [~query.exists() for query in (tasks, gold, answers, checks)]
 
 
 def _same(table: type[Answer | Check | Task], pair: Subquery, project_id: int) -> tuple[ColumnElement[bool], ...]:

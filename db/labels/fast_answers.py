@@ -50,8 +50,8 @@ def last_acts(session: Session, project_id: int, annotator: str, n: int) -> list
 
 def newest_fast_answers(session: Session, project_id: int, annotator: str) -> FastAnswers | None:
     """Return the annotator's last run of fast answers in the project."""
-    mine = select(FastAnswers).where(FastAnswers.project_id == project_id, FastAnswers.annotator == annotator)
-    return session.scalar(mine.order_by(FastAnswers.id.desc()).limit(1))
+    query = select(FastAnswers).where(FastAnswers.project_id == project_id, FastAnswers.annotator == annotator)
+    return session.scalar(query.order_by(FastAnswers.id.desc()).limit(1))
 
 
 def put_up_again(session: Session, fast: FastAnswers, task_ids: Sequence[int], seed: int, votes: int) -> None:
@@ -60,8 +60,8 @@ def put_up_again(session: Session, fast: FastAnswers, task_ids: Sequence[int], s
     Leaves out tasks that are for several annotators anyway: they represent all pairs when agreement is measured.
     votes: number of annotators for such a pair.
     """
-    again = select(FastAnswersTask.task_id).where(FastAnswersTask.rush_id == fast.id)
-    missing = max(LEAST, fast.answers // SHARE) - len(session.scalars(again).all())
+    repeated_tasks = select(FastAnswersTask.task_id).where(FastAnswersTask.rush_id == fast.id)
+    missing = max(LEAST, fast.answers // SHARE) - len(session.scalars(repeated_tasks).all())
     free = select(Task.id).where(Task.id.in_(task_ids), Task.votes == 1)
     chosen = sorted(session.scalars(free), key=lambda task_id: chance(seed, "rush", task_id))[: max(missing, 0)]
     if chosen:
@@ -74,10 +74,10 @@ def fast_answers_of(session: Session, project_id: int, limit: int) -> list[Told]
     """Return the project's last runs of fast answers, the newest first."""
     first = aliased(Answer)
     last = aliased(Answer)
-    wanted = select(FastAnswers, first.created_at, last.created_at).where(FastAnswers.project_id == project_id)
-    wanted = wanted.join(first, first.id == FastAnswers.first_id).join(last, last.id == FastAnswers.last_id)
-    rows = session.execute(wanted.order_by(FastAnswers.last_id.desc()).limit(limit)).all()
-    again = _count_tasks(
+    query = select(FastAnswers, first.created_at, last.created_at).where(FastAnswers.project_id == project_id)
+    query = query.join(first, first.id == FastAnswers.first_id).join(last, last.id == FastAnswers.last_id)
+    rows = session.execute(query.order_by(FastAnswers.last_id.desc()).limit(limit)).all()
+    repeated_tasks = _count_tasks(
         session,
         select(FastAnswersTask.rush_id, FastAnswersTask.task_id).where(FastAnswersTask.project_id == project_id),
     )
@@ -92,7 +92,7 @@ def fast_answers_of(session: Session, project_id: int, limit: int) -> list[Told]
             fast.seconds / fast.answers,
             began,
             ended,
-            again.get(fast.id, 0),
+            repeated_tasks.get(fast.id, 0),
             looked_at.get(fast.id, 0),
             differ.get(fast.id, 0),
         )
@@ -103,13 +103,13 @@ def fast_answers_of(session: Session, project_id: int, limit: int) -> list[Told]
 def _double_checks(project_id: int) -> Any:
     """Select the later answers on pairs of such runs: rush_id, task_id, answer, fast (the answer in the run)."""
     columns = (FastAnswersTask.rush_id, FastAnswersTask.task_id)
-    mine = FastAnswersTask.project_id == project_id
+    in_project = FastAnswersTask.project_id == project_id
     of_others = (
         select(*columns, Answer.answer, FastAnswers.answer.label("fast"))
         .join(FastAnswers, FastAnswers.id == FastAnswersTask.rush_id)
         .join(Task, Task.id == FastAnswersTask.task_id)
         .join(Answer, and_(Answer.left_id == Task.left_id, Answer.right_id == Task.right_id))
-        .where(mine, Answer.project_id == project_id, Answer.annotator != FastAnswers.annotator)
+        .where(in_project, Answer.project_id == project_id, Answer.annotator != FastAnswers.annotator)
         .where(Answer.answer.in_(LABELS), Answer.id > FastAnswers.first_id)
     )
     their_own = (
@@ -117,13 +117,15 @@ def _double_checks(project_id: int) -> Any:
         .join(FastAnswers, FastAnswers.id == FastAnswersTask.rush_id)
         .join(Check, and_(Check.task_id == FastAnswersTask.task_id, Check.annotator == FastAnswers.annotator))
         .join(CheckAnswer, CheckAnswer.check_id == Check.id)
-        .where(mine, CheckAnswer.answer.in_(LABELS))
+        .where(in_project, CheckAnswer.answer.in_(LABELS))
     )
     return union(of_others, their_own)
 
 
 def _count_tasks(session: Session, rows: Select[*tuple[Any, ...]]) -> dict[int, int]:
     """Return the number of distinct tasks of each run; rows: rush_id, task_id."""
-    found = rows.subquery()
-    counted = select(found.c.rush_id, func.count(func.distinct(found.c.task_id))).group_by(found.c.rush_id)
+    matching_rows = rows.subquery()
+    counted = select(matching_rows.c.rush_id, func.count(func.distinct(matching_rows.c.task_id))).group_by(
+        matching_rows.c.rush_id
+    )
     return dict(session.execute(counted).all())

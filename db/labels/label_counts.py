@@ -39,7 +39,7 @@ def label_tally(session: Session, project_id: int) -> list[Tally]:
         Tally(round_id, Purpose(purpose), int(day), annotator, AnswerKind(answer), count)
         for round_id, purpose, day, annotator, answer, count in rows
     ]
-    return sorted(tallies, key=lambda one: (one.day, one.annotator, one.answer, one.round_id or 0))
+    return sorted(tallies, key=lambda tally: (tally.day, tally.annotator, tally.answer, tally.round_id or 0))
 
 
 def _day() -> ColumnElement[float]:

@@ -56,9 +56,9 @@ def pair_rows(
 ) -> list[LabelRow]:
     """Return every answer on the pair, or only this annotator's, in the order they were given."""
     counts = Answer.id.in_(counting_ids(project_id))
-    mine = (Answer.project_id == project_id, Answer.left_id == left_id, Answer.right_id == right_id)
-    wanted = _answers(project_id, counts).where(*mine)
-    return list(_read(session, wanted if annotator is None else wanted.where(Answer.annotator == annotator)))
+    conditions = (Answer.project_id == project_id, Answer.left_id == left_id, Answer.right_id == right_id)
+    query = _answers(project_id, counts).where(*conditions)
+    return list(_read(session, query if annotator is None else query.where(Answer.annotator == annotator)))
 
 
 def noted(session: Session, project_id: int) -> int:
@@ -69,9 +69,9 @@ def noted(session: Session, project_id: int) -> int:
 def _answers(project_id: int, counts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     """Select the columns of LabelRow in their order."""
     act = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.created_at, Answer.seconds)
-    asked = (Round.number, StoredModel.number, Task.strategy, Task.score)
+    task_columns = (Round.number, StoredModel.number, Task.strategy, Task.score)
     return (
-        select(*act, Answer.note, Answer.guidelines, *asked, _audited(project_id), counts, Answer.id)
+        select(*act, Answer.note, Answer.guidelines, *task_columns, _audited(project_id), counts, Answer.id)
         .outerjoin(Task, Task.id == Answer.task_id)
         .outerjoin(Round, Round.id == Task.round_id)
         .outerjoin(StoredModel, StoredModel.id == Round.matcher_id)
@@ -81,11 +81,11 @@ def _answers(project_id: int, counts: ColumnElement[bool]) -> Select[*tuple[Any,
 
 def _read(session: Session, answers: Select[*tuple[Any, ...]]) -> Iterator[LabelRow]:
     for row in session.execute(answers.execution_options(yield_per=10_000)):
-        left, right, answer, who, time, seconds, note, version, number, model, strategy, score, audited, *of = row
-        said = AnswerKind(answer), who, time, seconds, note, version
-        asked = number, model, strategy, score, Purpose.AUDIT if audited else Purpose.TRAIN
-        counts, id_ = of
-        yield LabelRow(left, right, *said, *asked, bool(counts), id_)
+        left, right, answer, annotator, time, seconds, note, version, *task, counts, id_ = row
+        number, model, strategy, score, audited = task
+        answer_values = AnswerKind(answer), annotator, time, seconds, note, version
+        task_values = number, model, strategy, score, Purpose.AUDIT if audited else Purpose.TRAIN
+        yield LabelRow(left, right, *answer_values, *task_values, bool(counts), id_)
 
 
 def _audited(project_id: int) -> ColumnElement[bool]:

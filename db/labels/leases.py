@@ -35,8 +35,8 @@ def lease(session: Session, task_ids: Sequence[int], annotator: str, now: dateti
 
 def end_leases(session: Session, annotator: str, task_ids: Collection[int] | None = None) -> None:
     """End the annotator's leases of these tasks, or all their leases."""
-    held = delete(Lease).where(Lease.annotator == annotator)
-    session.execute(held if task_ids is None else held.where(Lease.task_id.in_(task_ids)))
+    leases = delete(Lease).where(Lease.annotator == annotator)
+    session.execute(leases if task_ids is None else leases.where(Lease.task_id.in_(task_ids)))
 
 
 def end_leases_before(session: Session, batch: Round) -> None:
@@ -53,11 +53,11 @@ def leases_of_others(annotator: str, now: datetime) -> Select[datetime]:
 
     One's own leases never block. A batch may contain a pair of an audit batch that is still in somebody's buffer.
     """
-    held = aliased(Lease)
+    lease = aliased(Lease)
     leased = aliased(Task)
     same = (getattr(leased, column) == getattr(Task, column) for column in _PAIR)
-    ends = select(held.expires_at).join(leased, leased.id == held.task_id)
-    return ends.where(*same, held.expires_at > now, held.annotator != annotator)
+    ends = select(lease.expires_at).join(leased, leased.id == lease.task_id)
+    return ends.where(*same, lease.expires_at > now, lease.annotator != annotator)
 
 
 def surplus(
@@ -71,15 +71,15 @@ def surplus(
     anybody = select(Lease.task_id).join(Task, Task.id == Lease.task_id).where(Task.project_id == project_id)
     if session.scalar(anybody.where(Lease.expires_at > now, Lease.annotator != annotator).limit(1)) is None:
         return []
-    held = aliased(Lease)
+    lease = aliased(Lease)
     leased = aliased(Task)
     same = (getattr(leased, column) == getattr(Task, column) for column in _PAIR)
     rows = (
         tasks.join(leased, and_(*same))
-        .join(held, held.task_id == leased.id)
-        .where(held.expires_at > now, held.annotator != annotator)
-        .with_only_columns(Task.id, held.annotator, held.device)
-        .order_by(held.expires_at.desc(), Task.id)
+        .join(lease, lease.task_id == leased.id)
+        .where(lease.expires_at > now, lease.annotator != annotator)
+        .with_only_columns(Task.id, lease.annotator, lease.device)
+        .order_by(lease.expires_at.desc(), Task.id)
     )
     desks: dict[str, dict[str | None, list[int]]] = defaultdict(lambda: defaultdict(list))
     blocked: set[int] = set()
@@ -93,11 +93,11 @@ def surplus(
 
 def _taken(people: list[dict[str | None, list[int]]], fair: int, count: int) -> list[int]:
     """Return up to `count` tasks, each the last of whoever has most, while that is more than a fair part."""
-    taken: list[int] = []
-    while len(taken) < count:
+    leased_ids: list[int] = []
+    while len(leased_ids) < count:
         sizes = [sum(map(len, devices.values())) for devices in people]
         if max(sizes, default=0) <= fair:
             break
         devices = people[sizes.index(max(sizes))]
-        taken.append(max(devices.values(), key=len).pop())
-    return taken
+        leased_ids.append(max(devices.values(), key=len).pop())
+    return leased_ids

@@ -24,9 +24,11 @@ class Drawn(NamedTuple):
 
 def mined_designs(session: Session, project_id: int, run_id: str, number: int) -> list[Design]:
     """Return the designs of samples of this run's pairs, the first one first. number: the output's place."""
-    mine = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.MINED)
+    query = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.MINED)
     return [
-        one for one in session.scalars(mine.order_by(Design.number)) if one.details == {"run": run_id, "made": number}
+        design
+        for design in session.scalars(query.order_by(Design.number))
+        if design.details == {"run": run_id, "made": number}
     ]
 
 
@@ -43,12 +45,12 @@ def drawn_pairs(session: Session, design_ids: Collection[int]) -> set[Pair]:
 
 def sampled(session: Session, project_id: int, pairs: Collection[Pair]) -> set[Pair]:
     """Return which of the pairs are in a sample of any run of the project."""
-    found: set[Pair] = set()
-    for here in among(Task, pairs):
-        wanted = select(Task.left_id, Task.right_id).join(Design, Design.id == Task.design_id)
-        rows = session.execute(wanted.where(Task.project_id == project_id, Design.kind == DesignKind.MINED, here))
-        found |= {(left, right) for left, right in rows}
-    return found
+    sampled_pairs: set[Pair] = set()
+    for condition in among(Task, pairs):
+        query = select(Task.left_id, Task.right_id).join(Design, Design.id == Task.design_id)
+        rows = session.execute(query.where(Task.project_id == project_id, Design.kind == DesignKind.MINED, condition))
+        sampled_pairs |= {(left, right) for left, right in rows}
+    return sampled_pairs
 
 
 def count_drawn(session: Session, design_ids: Collection[int]) -> list[Drawn]:
@@ -61,10 +63,12 @@ def count_drawn(session: Session, design_ids: Collection[int]) -> list[Drawn]:
 
 def own_labels(session: Session, project_id: int, pairs: Collection[Pair]) -> dict[Pair, str]:
     """Return which of the pairs have a label from a pipeline, with its annotator, named after the pipeline."""
-    found: dict[Pair, str] = {}
-    for here in among(PairLabel, pairs):
-        wanted = select(PairLabel.left_id, PairLabel.right_id, Answer.annotator)
-        joined = wanted.join(Answer, Answer.id == PairLabel.answer_id).where(PairLabel.project_id == project_id, here)
+    annotators: dict[Pair, str] = {}
+    for condition in among(PairLabel, pairs):
+        query = select(PairLabel.left_id, PairLabel.right_id, Answer.annotator)
+        joined = query.join(Answer, Answer.id == PairLabel.answer_id).where(
+            PairLabel.project_id == project_id, condition
+        )
         rows = session.execute(joined.where(Answer.key.startswith(BEGINNING, autoescape=True)))
-        found |= {(left, right): annotator for left, right, annotator in rows}
-    return found
+        annotators |= {(left, right): annotator for left, right, annotator in rows}
+    return annotators

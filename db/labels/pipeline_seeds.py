@@ -15,15 +15,15 @@ RIGHT = aliased(Item)
 def labelled_positives(project_id: int) -> Select[int, int]:
     """Select the training pairs labelled positive: columns left_id, right_id."""
     pairs = select(PairLabel.left_id, PairLabel.right_id)
-    mine = (PairLabel.project_id == project_id, PairLabel.answer == AnswerKind.POSITIVE)
-    return _among(pairs, PairLabel, *mine, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
+    conditions = (PairLabel.project_id == project_id, PairLabel.answer == AnswerKind.POSITIVE)
+    return _among(pairs, PairLabel, *conditions, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
 
 
 def labelled_pairs(project_id: int) -> Select[int, int, AnswerKind]:
     """Select the training pairs labelled positive or negative: columns left_id, right_id, answer."""
     pairs = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
-    mine = (PairLabel.project_id == project_id, PairLabel.answer.in_(DECIDED))
-    return _among(pairs, PairLabel, *mine, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
+    conditions = (PairLabel.project_id == project_id, PairLabel.answer.in_(DECIDED))
+    return _among(pairs, PairLabel, *conditions, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
 
 
 def known_pairs(project_id: int) -> Select[int, int, bool]:
@@ -49,8 +49,8 @@ def _among(pairs: Select[*tuple[Any, ...]], table: Any, *conditions: ColumnEleme
 def seed_counts(session: Session, project_id: int, most: int) -> tuple[int, int]:
     """Count the training pairs labelled positive, and the known positives; each up to `most`."""
     known = known_pairs(project_id).where(Gold.positive)
-    found = [
+    seeds = [
         len(session.execute(pairs.order_by(None).limit(most)).all())
         for pairs in (labelled_positives(project_id), known)
     ]
-    return found[0], found[1]
+    return seeds[0], seeds[1]

@@ -38,14 +38,14 @@ class Open:
 def open_pairs(session: Session, project_id: int) -> list[Open]:
     """Return the pairs to review, the longest waiting first; none with a withdrawn text."""
     disputed = _disputed(project_id)
-    which = disputed.c.left_id.is_not(None)
+    is_disputed = disputed.c.left_id.is_not(None)
     same = and_(disputed.c.left_id == PairLabel.left_id, disputed.c.right_id == PairLabel.right_id)
     chosen = (
-        select(PairLabel.left_id, PairLabel.right_id, Answer.id, Answer.task_id, which)
+        select(PairLabel.left_id, PairLabel.right_id, Answer.id, Answer.task_id, is_disputed)
         .join(Answer, Answer.id == PairLabel.answer_id)
         .outerjoin(disputed, same)
         .where(PairLabel.project_id == project_id, is_there(PairLabel, project_id))
-        .where(or_(which, and_(PairLabel.answer == AnswerKind.UNSURE, ~Answer.settles)))
+        .where(or_(is_disputed, and_(PairLabel.answer == AnswerKind.UNSURE, ~Answer.settles)))
     )
     rows = session.execute(chosen.order_by(PairLabel.answer_id))
     return [Open(left, right, answer, task, bool(disagree)) for left, right, answer, task, disagree in rows]
@@ -64,13 +64,13 @@ def _disputed(project_id: int) -> Subquery:
 
 def _votes(project_id: int, acts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     """Select among these acts the current answers on shared pairs: left_id, right_id, id, annotator, answer."""
-    mine = Answer.project_id == project_id
+    in_project = Answer.project_id == project_id
     pair = (Answer.left_id, Answer.right_id)
     # An index alone answers this, so that the few pairs of several annotators are found among very many.
-    counted = select(*pair).where(mine).group_by(*pair)
+    counted = select(*pair).where(in_project).group_by(*pair)
     several = counted.having(func.min(Answer.annotator) != func.max(Answer.annotator)).subquery()
-    both = and_(Answer.left_id == several.c.left_id, Answer.right_id == several.c.right_id)
-    last = select(func.max(Answer.id)).join(several, both).where(mine, acts)
+    same_pair = and_(Answer.left_id == several.c.left_id, Answer.right_id == several.c.right_id)
+    last = select(func.max(Answer.id)).join(several, same_pair).where(in_project, acts)
     last = last.group_by(*pair, Answer.annotator)
     return select(*pair, Answer.id, Answer.annotator, Answer.answer).where(
         Answer.id.in_(last), Answer.answer.in_(LABELS)
@@ -79,8 +79,8 @@ def _votes(project_id: int, acts: ColumnElement[bool]) -> Select[*tuple[Any, ...
 
 def votes_on(session: Session, project_id: int, left_id: int, right_id: int) -> list[Vote]:
     """Return the vote of each annotator on the pair, the first answer first."""
-    mine = (Answer.project_id == project_id, Answer.left_id == left_id, Answer.right_id == right_id)
-    last = select(func.max(Answer.id)).where(*mine, Answer.answer != AnswerKind.SKIP).group_by(Answer.annotator)
+    conditions = (Answer.project_id == project_id, Answer.left_id == left_id, Answer.right_id == right_id)
+    last = select(func.max(Answer.id)).where(*conditions, Answer.answer != AnswerKind.SKIP).group_by(Answer.annotator)
     rows = session.scalars(select(Answer).where(Answer.id.in_(last), Answer.answer.in_(LABELS)).order_by(Answer.id))
     return [Vote(row.annotator, AnswerKind(row.answer), row.note or "", row.created_at) for row in rows]
 
@@ -92,7 +92,7 @@ def shared_votes(session: Session, project_id: int, drawn: bool) -> Sequence[tup
     annotator's answer before they settled the pair themselves remains their vote.
     """
     votes = _votes(project_id, and_(Answer.answer != AnswerKind.SKIP, ~Answer.settles)).subquery()
-    wanted = select(votes.c.left_id, votes.c.right_id, votes.c.annotator, votes.c.answer)
+    query = select(votes.c.left_id, votes.c.right_id, votes.c.annotator, votes.c.answer)
     if drawn:
         fast = select(FastAnswersTask.task_id).where(FastAnswersTask.task_id == Task.id)
         tasks = select(Task.id).where(
@@ -102,8 +102,8 @@ def shared_votes(session: Session, project_id: int, drawn: bool) -> Sequence[tup
             Task.left_id == votes.c.left_id,
             Task.right_id == votes.c.right_id,
         )
-        wanted = wanted.where(tasks.exists())
-    rows = session.execute(wanted.order_by(votes.c.left_id, votes.c.right_id, votes.c.id))
-    found = [(left, right, who, AnswerKind(answer)) for left, right, who, answer in rows]
-    voters = Counter((left, right) for left, right, _, _ in found)
-    return [vote for vote in found if voters[vote[:2]] > 1]
+        query = query.where(tasks.exists())
+    rows = session.execute(query.order_by(votes.c.left_id, votes.c.right_id, votes.c.id))
+    shared = [(left, right, annotator, AnswerKind(answer)) for left, right, annotator, answer in rows]
+    voters = Counter((left, right) for left, right, _, _ in shared)
+    return [vote for vote in shared if voters[vote[:2]] > 1]

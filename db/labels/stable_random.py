@@ -3,7 +3,7 @@
 from hashlib import blake2b
 
 
-def chance(*about: object) -> float:
-    """Return a number from 0 (included) to 1 (excluded), uniformly distributed over different `about`."""
-    digest = blake2b("\0".join(map(str, about)).encode(), digest_size=8).digest()
+def chance(*parts: object) -> float:
+    """Return a number from 0 (included) to 1 (excluded), uniformly distributed over different `parts`."""
+    digest = blake2b("\0".join(map(str, parts)).encode(), digest_size=8).digest()
     return (int.from_bytes(digest) >> 11) / 2**53

@@ -95,27 +95,27 @@ def lease_tasks(
     now: datetime,
     audit_batch: bool = False,
     grouped: bool = False,
-    held: int | None = None,
+    held_count: int | None = None,
     device: str = "",
 ) -> list[Task]:
-    """Return the next n tasks, and lease them (or only the first `held`) to this annotator for ten minutes.
+    """Return the next n tasks, and lease them (or only the first `held_count`) to this annotator for ten minutes.
 
     device: which of the annotator's browsers. Each gets tasks of its own while there are enough, and keeps its leases.
     """
     queue_of(session, project_id, audit_batch, lock=True)
-    tasks = free_tasks(session, project_id, annotator, n, now, audit_batch, grouped, device, held)
+    tasks = free_tasks(session, project_id, annotator, n, now, audit_batch, grouped, device, held_count)
     elsewhere = _held_elsewhere(session, annotator, device, now)
-    here = [task.id for task in tasks if task.id not in elsewhere]
-    if held is not None:
-        held = max(held - len(tasks) + len(here), min(held, LEAST))
-    lease(session, here[:held], annotator, now, device)
+    tasks_here = [task.id for task in tasks if task.id not in elsewhere]
+    if held_count is not None:
+        held_count = max(held_count - len(tasks) + len(tasks_here), min(held_count, LEAST))
+    lease(session, tasks_here[:held_count], annotator, now, device)
     return tasks
 
 
 def _held_elsewhere(session: Session, annotator: str, device: str, now: datetime) -> set[int]:
     """Return the tasks that other devices of the annotator hold."""
-    held = select(Lease.task_id).where(Lease.annotator == annotator, Lease.expires_at > now)
-    return set(session.scalars(held.where(Lease.device.not_in(("", device)))))
+    leased_tasks = select(Lease.task_id).where(Lease.annotator == annotator, Lease.expires_at > now)
+    return set(session.scalars(leased_tasks.where(Lease.device.not_in(("", device)))))
 
 
 def free_tasks(
@@ -127,19 +127,19 @@ def free_tasks(
     audit_batch: bool = False,
     grouped: bool = False,
     device: str = "",
-    held: int | None = None,
+    held_count: int | None = None,
 ) -> list[Task]:
     """Return the next n tasks of this annotator, in order: pairs that need their vote and that nobody else has leased.
 
     They come from the newest batch, then its reserve, then pairs of earlier batches that need another vote; or from the
-    newest audit batch. If there are fewer than n, or than `held` of them, what others have leased beyond a fair part
-    is free as well. grouped: tasks that show the same text first follow each other.
+    newest audit batch. If there are fewer than n, or than `held_count`, the tasks that others have leased beyond a fair
+    part are free as well. grouped: tasks that show the same text first follow each other.
     """
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return []
     looks = looks_of(project_settings(session, project_id))
-    enough = n if held is None else min(n, held)
+    enough = n if held_count is None else min(n, held_count)
     for part in _parts(batch, looks, audit_batch):
         open_tasks = _open_tasks(project_id, part, annotator, looks)
         select_free = partial(_free_in, session, batch, open_tasks, annotator, n, now, grouped, device)
@@ -154,11 +154,11 @@ def free_tasks(
 
 def _parts(batch: Round, looks: int, audit_batch: bool) -> list[ColumnElement[bool]]:
     """Return conditions for the parts of the queue, in the order they are served."""
-    own = Task.round_id == batch.id
+    in_round = Task.round_id == batch.id
     in_batch = Task.position < batch.size
-    parts: list[ColumnElement[bool]] = [own & in_batch, own & ~in_batch]
+    parts: list[ColumnElement[bool]] = [in_round & in_batch, in_round & ~in_batch]
     if not audit_batch:
-        earlier = (Task.project_id == batch.project_id) & ~own & labelled()
+        earlier = (Task.project_id == batch.project_id) & ~in_round & labelled()
         parts.append(earlier if looks > 1 else earlier & (Task.votes > text("1")))  # written as in its index
     return parts
 
@@ -176,35 +176,35 @@ def _free_in(
 ) -> list[Task]:
     """Return the first n free ones of these tasks; lost: tasks that are free although somebody else has leased them."""
     skipped = _skips(batch, annotator)
-    mine = and_(Lease.annotator == annotator, Lease.expires_at > now)
-    elsewhere = and_(mine, Lease.device.not_in(("", device)))
-    ours = _share_of(session, batch.project_id, annotator, device, now)
+    leased_by_annotator = and_(Lease.annotator == annotator, Lease.expires_at > now)
+    elsewhere = and_(leased_by_annotator, Lease.device.not_in(("", device)))
+    in_share = _share_of(session, batch.project_id, annotator, device, now)
     # Skipped pairs go to the very end, even if still leased, in the order of skipping.
     order: list[SQLColumnExpression[Any]] = [
         func.coalesce(skipped.c.skip_id, 0),
         # Each device of the annotator has its share. The others' comes after it, and what they hold comes last, both
         # backwards: devices meet only at the end, even if one hears of the other's answers late.
-        case((elsewhere, 3), (mine, 0), (ours, 1), else_=2),
+        case((elsewhere, 3), (leased_by_annotator, 0), (in_share, 1), else_=2),
         case(
             (elsewhere, -Task.position),
             (labelled(), _scattered(max(batch.size // 2, 1))),
-            (mine | ours, Task.position),
+            (leased_by_annotator | in_share, Task.position),
             else_=-Task.position,
         ),
     ]
     if grouped:
         first = case((Task.turned, Task.right_id), else_=Task.left_id)  # the text that is shown first
         order = [*(func.min(place).over(partition_by=first) for place in order), first, *order]
-    wanted = open_tasks.outerjoin(skipped, skipped.c.task_id == Task.id)
+    queue = open_tasks.outerjoin(skipped, skipped.c.task_id == Task.id)
     free = or_(~leases_of_others(annotator, now).exists(), Task.id.in_(lost))
-    return list(session.scalars(wanted.where(free).order_by(*order).limit(n)))
+    return list(session.scalars(queue.where(free).order_by(*order).limit(n)))
 
 
 def _share_of(session: Session, project_id: int, annotator: str, device: str, now: datetime) -> ColumnElement[bool]:
     """Return the condition for this device's tasks: all, or one in so many as devices of the annotator hold tasks."""
-    held = select(Lease.device).where(Lease.annotator == annotator, Lease.expires_at > now, Lease.device != "")
-    held = held.join(Task, Task.id == Lease.task_id).where(Task.project_id == project_id)
-    devices = sorted({device, *session.scalars(held.distinct())}) if device else [device]
+    devices_query = select(Lease.device).where(Lease.annotator == annotator, Lease.expires_at > now, Lease.device != "")
+    devices_query = devices_query.join(Task, Task.id == Lease.task_id).where(Task.project_id == project_id)
+    devices = sorted({device, *session.scalars(devices_query.distinct())}) if device else [device]
     return Task.id % len(devices) == devices.index(device)
 
 
@@ -215,14 +215,14 @@ def _scattered(half: int) -> ColumnElement[int]:
 
 def _open_tasks(project_id: int, part: ColumnElement[bool], annotator: str, looks: int) -> Select[Task]:
     """Select the tasks of this part that are unlabelled or need this annotator's vote, with their lease."""
-    held = select(Task).outerjoin(Lease, Lease.task_id == Task.id)
-    return held.where(part, or_(~labelled(), wants_vote_of(annotator, looks)), is_there(Task, project_id))
+    query = select(Task).outerjoin(Lease, Lease.task_id == Task.id)
+    return query.where(part, or_(~labelled(), wants_vote_of(annotator, looks)), is_there(Task, project_id))
 
 
 def _skips(batch: Round, annotator: str) -> CTE:
     """Select the annotator's last acts on the round's tasks that are skips: columns task_id, skip_id."""
-    own = select(func.max(Answer.id)).join(Task, Task.id == Answer.task_id).where(Task.round_id == batch.id)
-    last = own.where(Answer.annotator == annotator).group_by(Answer.task_id)
+    last_acts = select(func.max(Answer.id)).join(Task, Task.id == Answer.task_id).where(Task.round_id == batch.id)
+    last = last_acts.where(Answer.annotator == annotator).group_by(Answer.task_id)
     skips = select(Answer.task_id, Answer.id.label("skip_id"))
     return skips.where(Answer.id.in_(last), Answer.answer == AnswerKind.SKIP).cte("skips").prefix_with("MATERIALIZED")
 
@@ -238,8 +238,8 @@ def next_lease_end(
     ends = leases_of_others(annotator, now)
     first = ends.with_only_columns(func.min(ends.selected_columns.expires_at)).scalar_subquery()
     parts = (_open_tasks(project_id, part, annotator, looks) for part in _parts(batch, looks, audit_batch))
-    found = [session.scalar(tasks.with_only_columns(func.min(first))) for tasks in parts]
-    return min((end for end in found if end is not None), default=None)
+    first_ends = [session.scalar(tasks.with_only_columns(func.min(first))) for tasks in parts]
+    return min((end for end in first_ends if end is not None), default=None)
 
 
 def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
@@ -268,8 +268,8 @@ def put_first(session: Session, batch: Round, row: dict[str, Any], annotator: st
 
 def tasks_by_id(session: Session, project_id: int, task_ids: Iterable[int]) -> dict[int, Task]:
     """Return each of these tasks by id; leave out tasks of other projects."""
-    wanted = select(Task).where(Task.project_id == project_id, Task.id.in_(list(task_ids)))
-    return {task.id: task for task in session.scalars(wanted)}
+    query = select(Task).where(Task.project_id == project_id, Task.id.in_(list(task_ids)))
+    return {task.id: task for task in session.scalars(query)}
 
 
 def unmarked_tasks(session: Session, round_id: int) -> list[Task]:
@@ -296,15 +296,15 @@ def batch_progress(session: Session, project_id: int, audit_batch: bool = False)
     if batch is None:
         return BatchProgress(all_positives=all_positives)
     counts = _counts(session, batch)
-    own = [one for one in counts if one.in_batch]
+    own_counts = [count for count in counts if count.in_batch]
     return BatchProgress(
         round_id=batch.id,
         number=batch.number or 0,
-        size=sum(one.count for one in own),
-        answered=sum(one.count for one in own if one.label is not None),
-        positives=sum(one.count for one in own if one.label == AnswerKind.POSITIVE),
-        audits=sum(one.count for one in own if one.purpose == Purpose.AUDIT),
-        extra=sum(one.count for one in counts if not one.in_batch and one.label is not None),
+        size=sum(count.count for count in own_counts),
+        answered=sum(count.count for count in own_counts if count.label is not None),
+        positives=sum(count.count for count in own_counts if count.label == AnswerKind.POSITIVE),
+        audits=sum(count.count for count in own_counts if count.purpose == Purpose.AUDIT),
+        extra=sum(count.count for count in counts if not count.in_batch and count.label is not None),
         all_positives=all_positives,
     )
 
@@ -316,7 +316,7 @@ def _positives(session: Session, project_id: int) -> int:
 
 def unanswered(session: Session, batch: Round) -> int:
     """Return the number of the round's tasks, reserve included, whose pair is unlabelled."""
-    return sum(one.count for one in _counts(session, batch) if one.label is None)
+    return sum(count.count for count in _counts(session, batch) if count.label is None)
 
 
 @dataclass(frozen=True)
@@ -339,6 +339,6 @@ def _counts(session: Session, batch: Round) -> list[_Count]:
         .group_by("in_batch", Task.purpose, PairLabel.answer)
     )
     return [
-        _Count(bool(which), Purpose(purpose), None if answer is None else AnswerKind(answer), count)
-        for which, purpose, answer, count in rows
+        _Count(bool(position), Purpose(purpose), None if answer is None else AnswerKind(answer), count)
+        for position, purpose, answer, count in rows
     ]

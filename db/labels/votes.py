@@ -33,13 +33,13 @@ def wants_vote_of(annotator: str, looks: int) -> ColumnElement[bool]:
     votes = _votes()
     count = votes.with_only_columns(func.count()).scalar_subquery()
     settled = select(Answer.id).join(PairLabel, PairLabel.answer_id == Answer.id).where(SAME_PAIR, Answer.settles)
-    wanted: ColumnElement[int] = Task.votes.expression
+    votes_needed: ColumnElement[int] = Task.votes.expression
     several: ColumnElement[bool] = Task.votes > 1
     if looks > 1:
-        wanted = case((Task.votes > 1, Task.votes), (doubtful(), looks), else_=1)
+        votes_needed = case((Task.votes > 1, Task.votes), (doubtful(), looks), else_=1)
         several = or_(several, doubtful())
-    mine = votes.where(Answer.annotator == annotator).exists()
-    return and_(several, ~mine, count < wanted, ~settled.exists())
+    own_vote = votes.where(Answer.annotator == annotator).exists()
+    return and_(several, ~own_vote, count < votes_needed, ~settled.exists())
 
 
 def _votes() -> Select[int]:

@@ -22,8 +22,8 @@ def withdrawn_items(session: Session, project_id: int) -> set[int]:
 
 def is_there(table: Any, project_id: int | ColumnElement[int]) -> ColumnElement[bool]:
     """Tell whether neither text of the table's pair has been withdrawn."""
-    gone = withdrawn(project_id)
-    return and_(table.left_id.not_in(gone), table.right_id.not_in(gone))
+    withdrawn_ids = withdrawn(project_id)
+    return and_(table.left_id.not_in(withdrawn_ids), table.right_id.not_in(withdrawn_ids))
 
 
 def drop_withdrawn_tasks(session: Session, project_id: int) -> None:
@@ -33,12 +33,14 @@ def drop_withdrawn_tasks(session: Session, project_id: int) -> None:
     """
     # Whoever else changes a queue of the project waits, so that its positions stay without gaps.
     session.execute(select(Project.id).where(Project.id == project_id).with_for_update(key_share=True))
-    gone = withdrawn(project_id)
+    withdrawn_ids = withdrawn(project_id)
     same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
     labelled = select(PairLabel.answer_id).where(same_pair).exists()
-    mine = and_(Task.project_id == project_id, or_(Task.left_id.in_(gone), Task.right_id.in_(gone)), ~labelled)
-    rounds = list(session.scalars(select(Task.round_id).where(mine).distinct()))
-    session.execute(delete(Task).where(mine).execution_options(synchronize_session=False))
+    to_drop = and_(
+        Task.project_id == project_id, or_(Task.left_id.in_(withdrawn_ids), Task.right_id.in_(withdrawn_ids)), ~labelled
+    )
+    rounds = list(session.scalars(select(Task.round_id).where(to_drop).distinct()))
+    session.execute(delete(Task).where(to_drop).execution_options(synchronize_session=False))
     for round_id in rounds:
         _close_gaps(session, session.get_one(Round, round_id))
 
@@ -56,8 +58,8 @@ def open_batch(session: Session, batch: Round) -> None:
 
 def _close_gaps(session: Session, batch: Round) -> None:
     """Number the positions anew. A batch keeps its size while there are tasks; an empty audit batch is removed."""
-    mine = select(Task.id, func.row_number().over(order_by=(Task.position, Task.id)).label("place"))
-    placed = mine.where(Task.round_id == batch.id).subquery()
+    numbered = select(Task.id, func.row_number().over(order_by=(Task.position, Task.id)).label("place"))
+    placed = numbered.where(Task.round_id == batch.id).subquery()
     place = select(placed.c.place - 1).where(placed.c.id == Task.id).scalar_subquery()
     renumber = update(Task).where(Task.round_id == batch.id).values(position=place)
     session.execute(renumber.execution_options(synchronize_session=False))

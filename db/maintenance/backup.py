@@ -52,15 +52,15 @@ def backup(engine: Engine, file: Path, progress: Progress = no_progress) -> Rows
     """
     if file.exists():
         raise InputError(f"{file}: this file exists already; name another one")
-    at = revision(engine)
-    if at is None:
+    current_revision = revision(engine)
+    if current_revision is None:
         raise InputError(f"{engine.url}: the database has no tables yet, so there is nothing to back up")
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f"{file.name}.part")
     part.unlink(missing_ok=True)
     address = f"sqlite:///{part}"
     try:
-        migrate(address, at)
+        migrate(address, current_revision)
         with _opened(address) as target, reading(engine) as source, writing(target) as session:
             rows = _copy(source, session, progress)
         with closing(sqlite3.connect(part)) as connection:
@@ -126,8 +126,8 @@ def _explained(file: Path) -> Iterator[None]:
     except DBAPIError as error:
         if fault_of(error):
             raise
-        what = "it has rows that do not fit the tables, and nothing was restored"
-        raise InputError(f"{file}: {what}: restore another back-up") from error
+        problem = "it has rows that do not fit the tables, and nothing was restored"
+        raise InputError(f"{file}: {problem}: restore another back-up") from error
 
 
 def _check_file(file: Path) -> None:
@@ -167,22 +167,23 @@ def _copy(source: Session, target: Session, progress: Progress) -> Rows:
     """Copy the rows of the source to the empty target, without secrets of processes; return the rows of each table."""
     tables = _tables(target)
     read = _tables(source)
-    copied = [table for table in tables.sorted_tables if table.name not in SECRETS]
+    copied_tables = [table for table in tables.sorted_tables if table.name not in SECRETS]
     counts = {
-        table.name: source.scalar(select(func.count()).select_from(read.tables[table.name])) or 0 for table in copied
+        table.name: source.scalar(select(func.count()).select_from(read.tables[table.name])) or 0
+        for table in copied_tables
     }
-    done = 0
+    copied = 0
     whole = max(1, sum(counts.values()))
-    for table in copied:
+    for table in copied_tables:
         target.execute(delete(table))  # the trigger on answers has already written labels
         names = table.columns.keys()
         times = [column.name for column in table.columns if isinstance(column.type, DateTime)]
-        found = read.tables[table.name]
-        rows = source.execute(select(*(found.c[name] for name in names)).execution_options(yield_per=CHUNK))
+        source_table = read.tables[table.name]
+        rows = source.execute(select(*(source_table.c[name] for name in names)).execution_options(yield_per=CHUNK))
         for chunk in rows.mappings().partitions(CHUNK):
             target.execute(insert(table), [_in_utc(dict(row), times) for row in chunk])
-            done += len(chunk)
-            progress(table.name, done / whole)
+            copied += len(chunk)
+            progress(table.name, copied / whole)
     return counts
 
 

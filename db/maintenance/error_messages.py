@@ -41,7 +41,7 @@ def in_words(error: BaseException) -> str | None:
 
 def fault_of(error: BaseException) -> Fault | None:
     """Return the fault that the error tells of, also one of input that was caused by it; None for any other error."""
-    return next((fault for one in _causes(error) if (fault := _fault_of(one))), None)
+    return next((fault for cause in _causes(error) if (fault := _fault_of(cause))), None)
 
 
 @contextmanager
@@ -65,17 +65,22 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _fault_of(error: BaseException) -> Fault | None:
     if not isinstance(error, DBAPIError | OSError):
         return None
-    code, said, place = _parts(error)
-    if code in _FULL or "is full" in said or "no space left" in said or ("disk i/o error" in said and _no_room()):
+    code, message, place = _parts(error)
+    if (
+        code in _FULL
+        or "is full" in message
+        or "no space left" in message
+        or ("disk i/o error" in message and _no_room())
+    ):
         return Fault("The disk is full, and nothing was stored", f"free space for {place} and the database", full=True)
-    if code in _FORBIDDEN or "readonly database" in said or "read-only" in said or "unable to open" in said:
+    if code in _FORBIDDEN or "readonly database" in message or "read-only" in message or "unable to open" in message:
         remedy = f"give the user that runs Allpairs write permission for {place} and the database"
         return Fault("Cannot write to the disk or the database, and nothing was stored", remedy, passes=code == "25006")
-    if "malformed" in said or "not a database" in said:
+    if "malformed" in message or "not a database" in message:
         return Fault("The database is damaged", "run `allpairs db check`, and restore a back-up")
-    if "disk i/o error" in said:
+    if "disk i/o error" in message:
         return Fault("The disk reports an error, and nothing was stored", f"check the disk of {home()}")
-    if "locked" in said:
+    if "locked" in message:
         return Fault("The database was locked for too long, and nothing was stored", "try again", passes=True)
     if isinstance(error, DBAPIError) and (error.connection_invalidated or _is_away(error)):
         remedy = "check that it is running, and try again"

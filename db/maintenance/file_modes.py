@@ -22,13 +22,13 @@ def close_home() -> list[str]:
     trees = {artifacts(), *(place.resolve() for name in OURS for place in home().glob(name))}
     if (file := sqlite_file(database_url())) is not None:
         trees |= {Path(f"{file}{ending}") for ending in ("", "-wal", "-shm")}
-    done = Counter(map(_close, chain([str(home())], *map(_at_or_below, trees))))
+    results = Counter(map(_close, chain([str(home())], *map(_at_or_below, trees))))
     lines = []
-    if done[True]:
-        lines.append(f"closed {_counted(done[True])} of {home()} to other users of this machine")
-    if done[False]:
-        what = f"could not close {_counted(done[False])} of {home()} to other users of this machine"
-        lines.append(f"{what}: let their owner run chmod -R go= {home()}")
+    if results[True]:
+        lines.append(f"closed {_counted(results[True])} of {home()} to other users of this machine")
+    if results[False]:
+        problem = f"could not close {_counted(results[False])} of {home()} to other users of this machine"
+        lines.append(f"{problem}: let their owner run chmod -R go= {home()}")
     return lines
 
 

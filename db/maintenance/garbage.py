@@ -54,9 +54,9 @@ def garbage(engine: Engine, now: datetime) -> Iterator[Garbage]:
 
     Raises InputError if the files belong to another database.
     """
-    there = store()
-    objects = there.objects() if there is not None else {}  # before manifests: new objects then count as named
-    published = _published(there) if there is not None else {}
+    remote = store()
+    objects = remote.objects() if remote is not None else {}  # before manifests: new objects then count as named
+    published = _published(remote) if remote is not None else {}
     units = _units(_files_here(), published)
     with reading(engine) as session:
         named = _named(session)
@@ -81,35 +81,35 @@ def _require_own(units: Collection[str], projects: Collection[str]) -> None:
         )
 
 
-def remove(found: Garbage) -> None:
+def remove(piece: Garbage) -> None:
     """Remove it, here and in the store."""
-    there = store()
-    if found.in_store and there is not None:
-        there.remove(found.place)
+    remote = store()
+    if piece.in_store and remote is not None:
+        remote.remove(piece.place)
     else:
-        discard(artifacts() / found.place)
+        discard(artifacts() / piece.place)
 
 
 def _files_here() -> Iterator[tuple[str, int, datetime]]:
     """Yield place, size and time of all files and folders below the artifact folder; a folder has size 0."""
     for path in artifacts().rglob("*"):
         with suppress(FileNotFoundError):  # a job has just removed it
-            about = path.stat()
-            size = 0 if path.is_dir() else about.st_size
-            yield path.relative_to(artifacts()).as_posix(), size, datetime.fromtimestamp(about.st_mtime, UTC)
+            status = path.stat()
+            size = 0 if path.is_dir() else status.st_size
+            yield path.relative_to(artifacts()).as_posix(), size, datetime.fromtimestamp(status.st_mtime, UTC)
 
 
-def _published(there: Store) -> dict[str, int]:
+def _published(remote: Store) -> dict[str, int]:
     """Return the sizes of the objects that manifests name, by key."""
-    return {entry.key: entry.size for name in there.names() for entry in (there.read(name) or {}).values()}
+    return {entry.key: entry.size for name in remote.names() for entry in (remote.read(name) or {}).values()}
 
 
 def _units(files: Iterator[tuple[str, int, datetime]], published: dict[str, int]) -> dict[str, _Unit]:
     units: dict[str, _Unit] = {}
     objects = ((key.removeprefix(f"{OBJECTS}/"), size, written_at(key)) for key, size in published.items())
     for place, size, changed in (*files, *objects):
-        if found := _UNIT.match(place):
-            units.setdefault(found[0], _Unit()).add(size, changed)
+        if match := _UNIT.match(place):
+            units.setdefault(match[0], _Unit()).add(size, changed)
     return units
 
 

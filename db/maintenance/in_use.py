@@ -17,5 +17,5 @@ def processes(session: Session) -> list[str]:
 def require_stopped(session: Session) -> None:
     """Raise InputError while a worker, which every running app has, or a process that answers `match` is alive."""
     if alive := processes(session):
-        what = f"the database is in use by {', '.join(alive)}"
-        raise InputError(f"{what}: stop the app and its workers; a process that was killed counts for 15 seconds")
+        problem = f"the database is in use by {', '.join(alive)}"
+        raise InputError(f"{problem}: stop the app and its workers; a process that was killed counts for 15 seconds")

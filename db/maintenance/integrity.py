@@ -30,8 +30,8 @@ def problems(engine: Engine) -> Iterator[str]:
             yield from _labels(session, project)
             yield from _groups(session, project)
         yield from _files(session)
-    there = store()
-    yield from problems_below(artifacts()) if there is None else _objects(there)
+    remote = store()
+    yield from problems_below(artifacts()) if remote is None else _objects(remote)
 
 
 def _pages(session: Session) -> Iterator[str]:
@@ -46,9 +46,9 @@ def _references(session: Session) -> Iterator[str]:
     for table in Base.metadata.sorted_tables:
         for key in table.foreign_keys:
             named = key.column.table
-            other = named.alias()
-            there = select(other).where(other.c[key.column.name] == key.parent)
-            dangling = select(key.parent).where(key.parent.is_not(None), ~there.exists())
+            target = named.alias()
+            referenced = select(target).where(target.c[key.column.name] == key.parent)
+            dangling = select(key.parent).where(key.parent.is_not(None), ~referenced.exists())
             lost = session.scalars(dangling.limit(SHOWN)).all()
             if lost:
                 names = ", ".join(map(str, lost))
@@ -56,10 +56,10 @@ def _references(session: Session) -> Iterator[str]:
 
 
 def _labels(session: Session, project: Project) -> Iterator[str]:
-    kept = set(session.scalars(select(PairLabel.answer_id).where(PairLabel.project_id == project.id)))
+    label_answers = set(session.scalars(select(PairLabel.answer_id).where(PairLabel.project_id == project.id)))
     counting = set(session.scalars(counting_ids(project.id, ALL)))
-    if kept != counting:
-        differing = len(kept ^ counting)
+    if label_answers != counting:
+        differing = len(label_answers ^ counting)
         yield f"project {project.name!r}: {differing} labels do not match the answers"
 
 
@@ -71,13 +71,13 @@ def _groups(session: Session, project: Project) -> Iterator[str]:
 
 
 def _files(session: Session) -> Iterator[str]:
-    for model, what in ((StoredModel, "model"), (Design, "design")):
+    for model, noun in ((StoredModel, "model"), (Design, "design")):
         rows = select(Project.name, model.number, model.folder).join(Project, Project.id == model.project_id)
         if model is Design:  # other kinds keep no files
             rows = rows.where(Design.kind == DesignKind.AUDIT)
         for name, number, folder in session.execute(rows):
             if folder is not None and not _is_there(artifacts() / folder):
-                yield f"project {name!r}: the folder of {what} {number} is missing: {artifacts() / folder}"
+                yield f"project {name!r}: the folder of {noun} {number} is missing: {artifacts() / folder}"
     for matcher in session.scalars(
         select(StoredModel).where(StoredModel.folder.is_not(None), StoredModel.w.is_not(None))
     ):
@@ -104,13 +104,13 @@ def _output_layer(matcher: StoredModel) -> Iterator[str]:
         yield f"the file is damaged: {file}"
 
 
-def _objects(there: Store) -> Iterator[str]:
+def _objects(remote: Store) -> Iterator[str]:
     """Yield objects that are missing or have another size. Their content is verified when it is fetched."""
-    sizes = there.objects()
-    for name in there.names():
+    sizes = remote.objects()
+    for name in remote.names():
         try:
-            for entry in (there.read(name) or {}).values():
+            for entry in (remote.read(name) or {}).values():
                 if sizes.get(entry.key) != entry.size:
-                    yield f"the object is damaged or missing: {there.address}/{entry.key}"
+                    yield f"the object is damaged or missing: {remote.address}/{entry.key}"
         except InputError as error:
             yield str(error)

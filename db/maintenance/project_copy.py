@@ -45,8 +45,8 @@ def copy_labels(session: Session, source: int, target: int) -> None:
     left = _twins(source, target)
     right = left.alias()
     key = literal("copy-") + cast(Answer.id, String)
-    how = (Answer.seconds, Answer.note, Answer.settles, Answer.created_at, Answer.guidelines)
-    same = (Answer.annotator, Answer.answer, *how)
+    details = (Answer.seconds, Answer.note, Answer.settles, Answer.created_at, Answer.guidelines)
+    same = (Answer.annotator, Answer.answer, *details)
     rows = select(literal(target), left.c.new, right.c.new.label("right_id"), *same, key)
     rows = rows.join(left, left.c.old == Answer.left_id).join(right, right.c.old == Answer.right_id)
     rows = rows.where(Answer.id.in_(last_acts(source)), Answer.answer != AnswerKind.RETRACT).order_by(Answer.id)
@@ -65,5 +65,5 @@ def _twins(source: int, target: int) -> CTE:
 def _placed(project_id: int) -> CTE:
     item = aliased(Item)
     place = func.row_number().over(order_by=item.id).label("place")
-    there = item.project_id == project_id, item.withdrawn_at.is_(None)
-    return select(item.id, place).where(*there).cte(f"items_{project_id}")
+    conditions = item.project_id == project_id, item.withdrawn_at.is_(None)
+    return select(item.id, place).where(*conditions).cte(f"items_{project_id}")

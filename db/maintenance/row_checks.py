@@ -121,21 +121,23 @@ def _wrong_time(value: object) -> str:
 
 
 def _json_check(kind: Any) -> Wrong:
-    wanted = {dict: "an object", list: "a list"}.get(kind)  # elsewhere any value
-    return lambda value: _wrong_json(value) if wanted is None or isinstance(value, kind) else _not(wanted, value)
+    type_in_words = {dict: "an object", list: "a list"}.get(kind)  # elsewhere any value
+    return lambda value: (
+        _wrong_json(value) if type_in_words is None or isinstance(value, kind) else _not(type_in_words, value)
+    )
 
 
 def _wrong_estimates(value: dict[str, Any]) -> str:
     """Return what is wrong with the figures of a model, which the list of all projects shows."""
-    for name, found in value.items():
-        if not found:
+    for name, figure in value.items():
+        if not figure:
             continue
-        if not isinstance(found, dict):
-            return _not(f"an estimate of {shown(name)}", found)
-        if found.get("value") is not None:
-            wrong = next(filter(None, (_wrong_number(found.get(key)) for key in ("value", "low", "high"))), "")
-            if wrong or not isinstance(found.get("method"), str):
-                return wrong or _not("the method of an estimate", found.get("method"))
+        if not isinstance(figure, dict):
+            return _not(f"an estimate of {shown(name)}", figure)
+        if figure.get("value") is not None:
+            wrong = next(filter(None, (_wrong_number(figure.get(key)) for key in ("value", "low", "high"))), "")
+            if wrong or not isinstance(figure.get("method"), str):
+                return wrong or _not("the method of an estimate", figure.get("method"))
     return ""
 
 
@@ -145,10 +147,12 @@ def _wrong_columns(value: dict[str, Any]) -> str:
     if not named:
         return _not("lists of names", value)
     try:
-        found = TextColumns.read(value)
+        text_columns = TextColumns.read(value)
     except ValueError as error:
         return str(error)
-    as_many = found is None or all(len(kinds) == len(found.names[side]) for side, kinds in found.kinds.items())
+    as_many = text_columns is None or all(
+        len(kinds) == len(text_columns.names[side]) for side, kinds in text_columns.kinds.items()
+    )
     return "" if as_many else _not("as many kinds as names", value)
 
 
@@ -159,7 +163,7 @@ def _wrong_lengths(value: list[Any]) -> str:
 def _wrong_group_details(value: dict[str, Any]) -> str:
     """Return what is wrong with the groups and texts that a change names."""
     for name in ("from_groups", "to_groups"):
-        if not isinstance(value.get(name), list) or any(type(one) is not int for one in value[name]):
+        if not isinstance(value.get(name), list) or any(type(number) is not int for number in value[name]):
             return _not(f"numbers of groups in {name}", value.get(name))
     for name in ("items_added", "items_removed"):
         if not isinstance(value.get(name), list) or not all(map(_is_named, value[name])):
@@ -220,5 +224,5 @@ def _is_finite(value: Any) -> bool:
     return isfinite(value) if isinstance(value, float) else -INT64 <= value < INT64
 
 
-def _not(wanted: str, value: object) -> str:
-    return f"it is {'empty' if value is None else shown(value)}, not {wanted}"
+def _not(expected: str, value: object) -> str:
+    return f"it is {'empty' if value is None else shown(value)}, not {expected}"

@@ -191,19 +191,19 @@ class Arrival:
             stored += len(chunk)
         if numbers is not None:
             numbers.new.extend(self._ids(table))
-            if any(one >= other for one, other in pairwise(numbers.old)):
+            if any(number >= next_number for number, next_number in pairwise(numbers.old)):
                 raise ValueError("ids that do not ascend")
         return stored
 
     def _ids(self, table: Table) -> Iterator[int]:
         """Return the ids of the new rows, which ascend in the order of insertion."""
-        mine = select(table.c.id).where(table.c.project_id == self.project_id).order_by(table.c.id)
-        return iter(self.session.scalars(mine.execution_options(yield_per=CHUNK)))
+        query = select(table.c.id).where(table.c.project_id == self.project_id).order_by(table.c.id)
+        return iter(self.session.scalars(query.execution_options(yield_per=CHUNK)))
 
     def set_cutoffs(self) -> None:
         """Update the answers that matchers name to their new ids: no foreign key does."""
-        mine = select(StoredModel.id, StoredModel.cutoff).where(StoredModel.project_id == self.project_id)
-        for matcher_id, cutoff in self.session.execute(mine).all():
+        query = select(StoredModel.id, StoredModel.cutoff).where(StoredModel.project_id == self.project_id)
+        for matcher_id, cutoff in self.session.execute(query).all():
             new = self.numbers[Answer.__tablename__].last(cutoff)
             self.session.execute(update(StoredModel).where(StoredModel.id == matcher_id).values(cutoff=new))
 
@@ -215,15 +215,15 @@ def _new(row: Row, columns: Mapping[str, Callable[[Any], Any]], numbered: bool) 
 def _reader(column: Column[Any], numbers: Mapping[str, Numbering]) -> Callable[[Any], Any]:
     """Return a function that converts a JSON value to the column's type."""
     for key in column.foreign_keys:
-        of = numbers[key.column.table.name].of
-        return lambda value: None if value is None else of(value)
+        new_id = numbers[key.column.table.name].of
+        return lambda value: None if value is None else new_id(value)
     if isinstance(column.type, Instant):
         return lambda value: None if value is None else datetime.fromisoformat(value).astimezone(UTC)
     return lambda value: value
 
 
-def lacking(table: Table, given: Iterable[str]) -> list[str]:
+def lacking(table: Table, column_names: Iterable[str]) -> list[str]:
     """Return the required columns that are missing from the given ones."""
-    given = set(given)
+    column_names = set(column_names)
     needed = (c for c in table.columns if not c.nullable and c.default is None and c.server_default is None)
-    return [column.name for column in needed if column.name not in given]
+    return [column.name for column in needed if column.name not in column_names]

@@ -17,15 +17,15 @@ def upgrade(url: str | None = None) -> Path | None:
     Raises InputError if no migration leads from the tables to this version's, and OSError if the back-up cannot be
     written; then the tables have not changed.
     """
-    made: list[Path] = []
+    backups: list[Path] = []
 
-    def keep(engine: Engine, at: str, newest: str) -> None:
+    def keep(engine: Engine, current_revision: str, newest: str) -> None:
         folder = home() / "backups"
         for part in folder.glob("*-before-*.db.part*"):  # of an upgrade that was killed: no other one is under way
             part.unlink(missing_ok=True)
-        file = folder / f"{now():%Y-%m-%dT%H-%M-%S-%f}-before-{newest}-from-{at}.db"
+        file = folder / f"{now():%Y-%m-%dT%H-%M-%S-%f}-before-{newest}-from-{current_revision}.db"
         backup(engine, file)
-        made.append(file)
+        backups.append(file)
 
     migrate(url, before=keep)
-    return made[0] if made else None
+    return backups[0] if backups else None

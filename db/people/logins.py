@@ -28,7 +28,7 @@ def new_token() -> str:
     return token_urlsafe(32)
 
 
-def add_login(session: Session, person_id: int, at: datetime, ticket_of: str | None = None) -> str:
+def add_login(session: Session, person_id: int, time: datetime, ticket_of: str | None = None) -> str:
     """Add a login and return its token; with `ticket_of`, that browser must redeem it within a minute."""
     token = new_token()
     lasts = TICKET_LASTS if ticket_of else LASTS
@@ -37,90 +37,90 @@ def add_login(session: Session, person_id: int, at: datetime, ticket_of: str | N
             person_id=person_id,
             token=hashed(token),
             ticket_of=ticket_of,
-            created_at=at,
-            rotated_at=at,
-            seen_at=at,
-            expires_at=at + lasts,
+            created_at=time,
+            rotated_at=time,
+            seen_at=time,
+            expires_at=time + lasts,
         )
     )
     session.flush()
     return token
 
 
-def login_of(session: Session, token: str, at: datetime) -> Login | None:
+def login_of(session: Session, token: str, time: datetime) -> Login | None:
     """Return the valid login of this token; a replaced token stays valid for a minute."""
     known = hashed(token)
-    alive = _alive(at)
-    just_now = (Login.rotated_at > at - GRACE) & (Login.rotated_at < at + GRACE)  # also if the clock was set back
-    found = session.scalar(select(Login).where(Login.token == known, Login.ticket_of.is_(None), alive))
-    return found or session.scalar(
+    alive = _alive(time)
+    just_now = (Login.rotated_at > time - GRACE) & (Login.rotated_at < time + GRACE)  # also if the clock was set back
+    login = session.scalar(select(Login).where(Login.token == known, Login.ticket_of.is_(None), alive))
+    return login or session.scalar(
         select(Login).where(Login.previous == known, just_now, Login.ticket_of.is_(None), alive)
     )
 
 
-def login_alive(session: Session, login_id: int, at: datetime) -> Login | None:
+def login_alive(session: Session, login_id: int, time: datetime) -> Login | None:
     """Return the login of this id, if it is valid."""
-    return session.scalar(select(Login).where(Login.id == login_id, _alive(at)))
+    return session.scalar(select(Login).where(Login.id == login_id, _alive(time)))
 
 
-def _alive(at: datetime) -> ColumnElement[bool]:
-    return Login.ended_at.is_(None) & (Login.expires_at > at)
+def _alive(time: datetime) -> ColumnElement[bool]:
+    return Login.ended_at.is_(None) & (Login.expires_at > time)
 
 
-def rotate(session: Session, login: Login, at: datetime) -> str | None:
+def rotate(session: Session, login: Login, time: datetime) -> str | None:
     """Replace the token and return the new one; None if another request was faster. The old one lasts a minute more."""
     token = new_token()
-    mine = update(Login).where(Login.id == login.id, Login.token == login.token)
-    new = {"previous": login.token, "token": hashed(token), "rotated_at": at, "seen_at": at}
-    return token if session.execute(mine.values(new)).rowcount == 1 else None  # type: ignore[attr-defined]
+    statement = update(Login).where(Login.id == login.id, Login.token == login.token)
+    new = {"previous": login.token, "token": hashed(token), "rotated_at": time, "seen_at": time}
+    return token if session.execute(statement.values(new)).rowcount == 1 else None  # type: ignore[attr-defined]
 
 
-def see_login(session: Session, login_id: int, at: datetime) -> None:
+def see_login(session: Session, login_id: int, time: datetime) -> None:
     """Record that the login was used at this time."""
-    session.execute(update(Login).where(Login.id == login_id).values(seen_at=at))
+    session.execute(update(Login).where(Login.id == login_id).values(seen_at=time))
 
 
-def redeem(session: Session, ticket: str, browser: str, at: datetime) -> str | None:
+def redeem(session: Session, ticket: str, browser: str, time: datetime) -> str | None:
     """Return the token of the login that this ticket starts; None for another browser or after it expired."""
-    login = session.scalar(select(Login).where(Login.token == hashed(ticket), _alive(at)))
+    login = session.scalar(select(Login).where(Login.token == hashed(ticket), _alive(time)))
     if login is None or login.ticket_of is None or login.ticket_of != browser:
         return None
     token = new_token()
     login.token = hashed(token)
     login.ticket_of = None
-    login.expires_at = at + LASTS
-    login.rotated_at = login.seen_at = at
+    login.expires_at = time + LASTS
+    login.rotated_at = login.seen_at = time
     session.flush()
     return token
 
 
-def end_login(session: Session, login_id: int, at: datetime) -> None:
+def end_login(session: Session, login_id: int, time: datetime) -> None:
     """End this login."""
-    session.execute(update(Login).where(Login.id == login_id, Login.ended_at.is_(None)).values(ended_at=at))
+    session.execute(update(Login).where(Login.id == login_id, Login.ended_at.is_(None)).values(ended_at=time))
 
 
-def end_logins(session: Session, person_id: int, at: datetime, but: int | None = None) -> int:
-    """End all logins of this person, or all `but` one; return how many.
+def end_logins(session: Session, person_id: int, time: datetime, excepted: int | None = None) -> int:
+    """End all logins of this person, or all `excepted` one; return how many.
 
     This also deletes the person's API tokens: whoever got in by a login may have made one.
     """
     session.execute(delete(ApiToken).where(ApiToken.person_id == person_id))
-    mine = update(Login).where(Login.person_id == person_id, _alive(at))
-    if but is not None:
-        mine = mine.where(Login.id != but)
-    return session.execute(mine.values(ended_at=at)).rowcount  # type: ignore[attr-defined]
+    statement = update(Login).where(Login.person_id == person_id, _alive(time))
+    if excepted is not None:
+        statement = statement.where(Login.id != excepted)
+    return session.execute(statement.values(ended_at=time)).rowcount  # type: ignore[attr-defined]
 
 
-def logins_of(session: Session, person_id: int, at: datetime) -> Sequence[Login]:
+def logins_of(session: Session, person_id: int, time: datetime) -> Sequence[Login]:
     """Return the person's logins, the last seen first."""
-    mine = select(Login).where(Login.person_id == person_id, Login.ticket_of.is_(None), _alive(at))
-    return session.scalars(mine.order_by(Login.seen_at.desc(), Login.id.desc())).all()
+    query = select(Login).where(Login.person_id == person_id, Login.ticket_of.is_(None), _alive(time))
+    return session.scalars(query.order_by(Login.seen_at.desc(), Login.id.desc())).all()
 
 
-def logins_seen(session: Session, at: datetime) -> dict[int, tuple[int, datetime]]:
+def logins_seen(session: Session, time: datetime) -> dict[int, tuple[int, datetime]]:
     """Return, for each person who is signed in, in how many browsers, and when they were last seen."""
     open_logins = select(Login.person_id, func.count(), func.max(Login.seen_at)).where(
-        Login.ticket_of.is_(None), _alive(at)
+        Login.ticket_of.is_(None), _alive(time)
     )
     rows = session.execute(open_logins.group_by(Login.person_id))
     return {person_id: (count, seen_at) for person_id, count, seen_at in rows}
@@ -132,13 +132,18 @@ def forget_logins(session: Session, before: datetime) -> None:
 
 
 def add_invitation(
-    session: Session, project_id: int, role: Role, made_by: int | None, at: datetime, lasts: timedelta
+    session: Session, project_id: int, role: Role, made_by: int | None, time: datetime, lasts: timedelta
 ) -> str:
     """Add an invitation and return its token."""
     token = new_token()
     session.add(
         Invitation(
-            token=hashed(token), project_id=project_id, role=role, made_by=made_by, created_at=at, expires_at=at + lasts
+            token=hashed(token),
+            project_id=project_id,
+            role=role,
+            made_by=made_by,
+            created_at=time,
+            expires_at=time + lasts,
         )
     )
     session.flush()
@@ -150,33 +155,33 @@ def invitation_of(session: Session, token: str) -> Invitation | None:
     return session.scalar(select(Invitation).where(Invitation.token == hashed(token)))
 
 
-def use_invitation(session: Session, invitation: Invitation, person_id: int, at: datetime) -> bool:
+def use_invitation(session: Session, invitation: Invitation, person_id: int, time: datetime) -> bool:
     """Mark the invitation as used; return False if somebody else has used it, since it is valid only once."""
-    mine = update(Invitation).where(Invitation.id == invitation.id, Invitation.used_at.is_(None))
-    return session.execute(mine.values(used_by=person_id, used_at=at)).rowcount == 1  # type: ignore[attr-defined]
+    statement = update(Invitation).where(Invitation.id == invitation.id, Invitation.used_at.is_(None))
+    return session.execute(statement.values(used_by=person_id, used_at=time)).rowcount == 1  # type: ignore[attr-defined]
 
 
-def open_invitations(session: Session, project_id: int, at: datetime) -> Sequence[Invitation]:
+def open_invitations(session: Session, project_id: int, time: datetime) -> Sequence[Invitation]:
     """Return the invitations that can still be used, the newest first."""
-    mine = select(Invitation).where(Invitation.project_id == project_id, Invitation.used_at.is_(None))
-    return session.scalars(mine.where(Invitation.expires_at > at).order_by(Invitation.id.desc())).all()
+    query = select(Invitation).where(Invitation.project_id == project_id, Invitation.used_at.is_(None))
+    return session.scalars(query.where(Invitation.expires_at > time).order_by(Invitation.id.desc())).all()
 
 
-def add_attempt(session: Session, name: str, address: str, at: datetime) -> int:
+def add_attempt(session: Session, name: str, address: str, time: datetime) -> int:
     """Add an attempt to sign in and return its id; it counts as failed until it is removed."""
-    attempt = LoginAttempt(name=name, address=address[:100], at=at)
+    attempt = LoginAttempt(name=name, address=address[:100], at=time)
     session.add(attempt)
     session.flush()
     return attempt.id
 
 
 def failures(
-    session: Session, since: datetime, name: str = "", address: str = "", but: int = 0
+    session: Session, since: datetime, name: str = "", address: str = "", excepted: int = 0
 ) -> tuple[int, datetime]:
     """Return how many attempts of this name, or from this address, failed since then, and when the first one was."""
-    mine = LoginAttempt.name == name if name else LoginAttempt.address == address[:100]
-    counted = select(func.count(), func.min(LoginAttempt.at)).where(mine, LoginAttempt.at > since)
-    number, first = session.execute(counted.where(LoginAttempt.id != but)).one()
+    condition = LoginAttempt.name == name if name else LoginAttempt.address == address[:100]
+    counted = select(func.count(), func.min(LoginAttempt.at)).where(condition, LoginAttempt.at > since)
+    number, first = session.execute(counted.where(LoginAttempt.id != excepted)).one()
     return number, first or since
 
 

@@ -66,10 +66,10 @@ def person_named(session: Session, name: str) -> Person:
 
     Raises InputError if there is none.
     """
-    found = find_person(session, name)
-    if found is None:
+    person = find_person(session, name)
+    if person is None:
         raise InputError(f"nobody is named {name.strip()[:MAX_NAME]!r}; to see all names, run allpairs people list")
-    return found
+    return person
 
 
 def person_by_subject(session: Session, issuer: str, subject: str) -> Person | None:
@@ -86,7 +86,7 @@ def add_person(
     session: Session,
     name: str,
     password: str | None,
-    at: datetime,
+    time: datetime,
     issuer: str | None = None,
     subject: str | None = None,
     administrator: bool = False,
@@ -99,13 +99,13 @@ def add_person(
     """
     name = checked_person_name(name)
     people_alone(session)
-    taken = InputError("the name {name!r} is taken, or looks like a name that is; choose another one", name=name)
+    name_taken = InputError("the name {name!r} is taken, or looks like a name that is; choose another one", name=name)
     looks = _looks(name)
-    others = set(session.scalars(select(Person.name))) | (set() if takes_over else _names_of_answers(session))
-    if any(looks & _looks(other) for other in others):
-        raise taken
-    if issuer is not None and subject is not None and (other := person_by_subject(session, issuer, subject)):
-        raise InputError(f"the id {subject!r} at {issuer} already belongs to {other.name!r}")
+    other_names = set(session.scalars(select(Person.name))) | (set() if takes_over else _names_of_answers(session))
+    if any(looks & _looks(same_subject) for same_subject in other_names):
+        raise name_taken
+    if issuer is not None and subject is not None and (same_subject := person_by_subject(session, issuer, subject)):
+        raise InputError(f"the id {subject!r} at {issuer} already belongs to {same_subject.name!r}")
     person = Person(
         name=name,
         folded=folded(name),
@@ -113,14 +113,14 @@ def add_person(
         issuer=issuer,
         subject=subject,
         administrator=administrator,
-        changed_at=at,
-        created_at=at,
+        changed_at=time,
+        created_at=time,
     )
     session.add(person)
     try:
         session.flush()
     except IntegrityError:  # somebody else was faster
-        raise taken from None
+        raise name_taken from None
     return person
 
 
@@ -135,9 +135,9 @@ def known_names(session: Session) -> dict[str, str]:
     An account's spelling comes first, then that of the first answer.
     """
     answered = select(Answer.annotator).group_by(Answer.annotator).order_by(func.min(Answer.id))
-    others = select(Person.name), answered, select(Rating.rater).distinct(), select(Lease.annotator).distinct()
+    queries = select(Person.name), answered, select(Rating.rater).distinct(), select(Lease.annotator).distinct()
     spellings: dict[str, str] = {}
-    for name in chain.from_iterable(session.scalars(names) for names in others):
+    for name in chain.from_iterable(session.scalars(names) for names in queries):
         spellings.setdefault(folded(name), name)
     return spellings
 
@@ -155,7 +155,7 @@ def role_in(session: Session, person: Person, project_id: int) -> Role | None:
     return Role(membership.role) if membership is not None else None
 
 
-def set_role(session: Session, person: Person, project_id: int, role: Role | None, at: datetime) -> None:
+def set_role(session: Session, person: Person, project_id: int, role: Role | None, time: datetime) -> None:
     """Set the person's role in the project, or remove it (None). Their open pages restart."""
     membership = session.get(Membership, (person.id, project_id))
     if role is None:
@@ -165,15 +165,15 @@ def set_role(session: Session, person: Person, project_id: int, role: Role | Non
         session.add(Membership(person_id=person.id, project_id=project_id, role=role))
     else:
         membership.role = role
-    person.changed_at = at
+    person.changed_at = time
     session.flush()
 
 
 def members_of(session: Session, project_id: int) -> list[tuple[Person, Role]]:
     """Return who has a role in the project, by name. Administrators of the installation need not be among them."""
-    mine = select(Person, Membership.role).join(Membership, Membership.person_id == Person.id)
-    found = session.execute(mine.where(Membership.project_id == project_id).order_by(Person.folded))
-    return [(person, Role(role)) for person, role in found]
+    query = select(Person, Membership.role).join(Membership, Membership.person_id == Person.id)
+    rows = session.execute(query.where(Membership.project_id == project_id).order_by(Person.folded))
+    return [(person, Role(role)) for person, role in rows]
 
 
 def all_roles(session: Session) -> dict[int, dict[int, Role]]:
@@ -188,5 +188,5 @@ def all_roles(session: Session) -> dict[int, dict[int, Role]]:
 
 def roles_of(session: Session, person_id: int) -> dict[int, Role]:
     """Return the person's role in each of their projects."""
-    mine = select(Membership.project_id, Membership.role).where(Membership.person_id == person_id)
-    return {project_id: Role(role) for project_id, role in session.execute(mine)}
+    query = select(Membership.project_id, Membership.role).where(Membership.person_id == person_id)
+    return {project_id: Role(role) for project_id, role in session.execute(query)}

@@ -18,7 +18,7 @@ def add_token(
     person_id: int,
     purpose: str,
     scopes: Collection[Scope],
-    at: datetime,
+    time: datetime,
     expires_at: datetime | None,
 ) -> str:
     """Add a token and return it; it cannot be shown again."""
@@ -30,7 +30,7 @@ def add_token(
             token=hashed(token),
             purpose=purpose,
             scopes=named,
-            created_at=at,
+            created_at=time,
             expires_at=expires_at,
         )
     )
@@ -38,15 +38,15 @@ def add_token(
     return token
 
 
-def token_row(session: Session, token: str, at: datetime) -> ApiToken | None:
+def token_row(session: Session, token: str, time: datetime) -> ApiToken | None:
     """Return the row of this token, if it is valid."""
-    alive = or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > at)
+    alive = or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > time)
     return session.scalar(select(ApiToken).where(ApiToken.token == hashed(token), alive))
 
 
-def use_token(session: Session, token_id: int, at: datetime) -> None:
+def use_token(session: Session, token_id: int, time: datetime) -> None:
     """Record that the token was used at this time."""
-    session.execute(update(ApiToken).where(ApiToken.id == token_id).values(used_at=at))
+    session.execute(update(ApiToken).where(ApiToken.id == token_id).values(used_at=time))
 
 
 def tokens_of(session: Session, person_id: int) -> Sequence[ApiToken]:
@@ -56,5 +56,5 @@ def tokens_of(session: Session, person_id: int) -> Sequence[ApiToken]:
 
 def remove_token(session: Session, person_id: int, token_id: int) -> str | None:
     """Delete this token of the person and return its purpose; None if there is none."""
-    mine = delete(ApiToken).where(ApiToken.id == token_id, ApiToken.person_id == person_id)
-    return session.scalar(mine.returning(ApiToken.purpose))
+    statement = delete(ApiToken).where(ApiToken.id == token_id, ApiToken.person_id == person_id)
+    return session.scalar(statement.returning(ApiToken.purpose))

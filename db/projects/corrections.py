@@ -9,8 +9,8 @@ from allpairs.db.schema.tables import Design, Round, Task
 
 def correction_designs(session: Session, project_id: int) -> list[Design]:
     """Return the project's corrections, the first one first; without those of replaced matchers."""
-    mine = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.CORRECTION)
-    return list(session.scalars(mine.where(Design.matcher_id.is_not(None)).order_by(Design.number)))
+    query = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.CORRECTION)
+    return list(session.scalars(query.where(Design.matcher_id.is_not(None)).order_by(Design.number)))
 
 
 def audit_batch_of_design(session: Session, design: Design) -> Round | None:

@@ -23,19 +23,19 @@ def gold_counts(session: Session, project_id: int) -> tuple[int, int]:
     """Return the number of the project's gold positives, and how many are pairs of evaluation items."""
     left = aliased(Item)
     right = aliased(Item)
-    there = and_(left.withdrawn_at.is_(None), right.withdrawn_at.is_(None))
+    both_present = and_(left.withdrawn_at.is_(None), right.withdrawn_at.is_(None))
     measurable = and_(left.split == Split.EVALUATION, right.split.in_((Split.EVALUATION, Split.BOTH)))
     total, inside = session.execute(
         select(func.count(), func.count().filter(measurable))
         .select_from(Gold)
         .join(left, left.id == Gold.left_id)
         .join(right, right.id == Gold.right_id)
-        .where(Gold.project_id == project_id, Gold.positive, there)
+        .where(Gold.project_id == project_id, Gold.positive, both_present)
     ).one()
     return total, inside
 
 
 def has_evaluation_items(session: Session, project_id: int) -> bool:
     """Return whether the project has evaluation items."""
-    kept = select(Item.id).where(*present(project_id), Item.split == Split.EVALUATION)
-    return session.scalar(kept.limit(1)) is not None
+    query = select(Item.id).where(*present(project_id), Item.split == Split.EVALUATION)
+    return session.scalar(query.limit(1)) is not None

@@ -12,10 +12,10 @@ from allpairs.db.schema.tables import Event, Person
 
 def add_event(
     session: Session,
-    by: int | None,
+    person_id: int | None,
     kind: EventKind,
     project_id: int | None = None,
-    about: str = "",
+    subject: str = "",
     old: Any = None,
     new: Any = None,
 ) -> None:
@@ -23,16 +23,16 @@ def add_event(
 
     old, new: JSON values before and after. Never a password or a token.
     """
-    who = session.get_one(Person, by).name if by is not None else ""
-    about = about.encode("utf-8", "replace").decode()  # a file's name may not be valid text
-    session.add(Event(project_id=project_id, who=who, kind=kind, about=about, old=old, new=new))
+    name = session.get_one(Person, person_id).name if person_id is not None else ""
+    subject = subject.encode("utf-8", "replace").decode()  # a file's name may not be valid text
+    session.add(Event(project_id=project_id, who=name, kind=kind, about=subject, old=old, new=new))
     session.flush()
 
 
 def events_of(session: Session, project_id: int | None, limit: int, offset: int = 0) -> Sequence[Event]:
     """Return the events of the project, or without one of the installation, the newest first."""
-    wanted = select(Event).where(_of(project_id)).order_by(Event.id.desc())
-    return session.scalars(wanted.limit(limit).offset(offset)).all()
+    query = select(Event).where(_of(project_id)).order_by(Event.id.desc())
+    return session.scalars(query.limit(limit).offset(offset)).all()
 
 
 def count_events(session: Session, project_id: int | None) -> int:

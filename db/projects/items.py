@@ -111,8 +111,8 @@ def known_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, li
     """Return all imported ids of each of these items; of withdrawn ones, those that they had."""
     item_ids = set(item_ids)
     present_ids = identifiers_of(session, item_ids)
-    had = IdentifierChange.before_id, IdentifierChange.external_id
-    return present_ids | _named(session, *had, item_ids - present_ids.keys())
+    columns = IdentifierChange.before_id, IdentifierChange.external_id
+    return present_ids | _named(session, *columns, item_ids - present_ids.keys())
 
 
 def _named(session: Session, item: Any, name: Any, item_ids: Iterable[int]) -> dict[int, list[str]]:
@@ -144,8 +144,8 @@ def items_with(session: Session, project_id: int, words: Sequence[str], n: int, 
 
     Withdrawn ones are not among them. Raises InputError as `containing`.
     """
-    mine = [*present(project_id), *([Item.side == side] if side else [])]
-    return list(session.scalars(select(Item).where(*mine, *containing(words)).order_by(Item.id).limit(n)))
+    conditions = [*present(project_id), *([Item.side == side] if side else [])]
+    return list(session.scalars(select(Item).where(*conditions, *containing(words)).order_by(Item.id).limit(n)))
 
 
 def containing(words: Sequence[str]) -> list[ColumnElement[bool]]:
@@ -155,8 +155,8 @@ def containing(words: Sequence[str]) -> list[ColumnElement[bool]]:
     """
     length = sum(map(len, words))
     if len(words) > MOST_WORDS or length > LONGEST_SEARCH:
-        what = f"the search has {len(words):,} words of {length:,} characters"
-        raise InputError(f"{what}, but the limits are {MOST_WORDS} and {LONGEST_SEARCH:,}: search for fewer")
+        problem = f"the search has {len(words):,} words of {length:,} characters"
+        raise InputError(f"{problem}, but the limits are {MOST_WORDS} and {LONGEST_SEARCH:,}: search for fewer")
     return [Item.text.icontains(word, autoescape=True) for word in words]
 
 

@@ -46,8 +46,8 @@ def count_open(session: Session, project_id: int, kinds: Collection[str]) -> int
 
 def newest_job(session: Session, project_id: int) -> Job | None:
     """Return the project's newest job, not counting those that change nothing."""
-    wanted = select(Job).where(Job.project_id == project_id, Job.kind.not_in(APART))
-    return session.scalar(wanted.order_by(Job.created_at.desc()).limit(1))
+    query = select(Job).where(Job.project_id == project_id, Job.kind.not_in(APART))
+    return session.scalar(query.order_by(Job.created_at.desc()).limit(1))
 
 
 def add_job(session: Session, project_id: int, kind: str) -> Job:
@@ -70,14 +70,14 @@ def fail_job(session: Session, job: Job, error: str, traceback: str | None = Non
     job.traceback = traceback
     job.updated_at = now()
     if job.kind == NEXT_ROUND:
-        about = {"job": job.id, "error": without_places(error)}
-        add_notice(session, job.project_id, NoticeKind.TRAINING_FAILED, about, key=f"{job.id}-failed")
+        details = {"job": job.id, "error": without_places(error)}
+        add_notice(session, job.project_id, NoticeKind.TRAINING_FAILED, details, key=f"{job.id}-failed")
 
 
 def list_jobs(session: Session, project_id: int, limit: int | None = None) -> list[Job]:
     """Return the project's jobs, the newest first, up to the limit."""
-    mine = select(Job).where(Job.project_id == project_id).order_by(Job.created_at.desc())
-    return list(session.scalars(mine.limit(limit)))
+    query = select(Job).where(Job.project_id == project_id).order_by(Job.created_at.desc())
+    return list(session.scalars(query.limit(limit)))
 
 
 def jobs_of_kind(session: Session, kind: str) -> list[Job]:
@@ -87,8 +87,8 @@ def jobs_of_kind(session: Session, kind: str) -> list[Job]:
 
 def job_of(session: Session, project_id: int, job_id: str) -> Job | None:
     """Return the project's job of this id; None if it has no such job."""
-    found = session.get(Job, job_id)
-    return found if found is not None and found.project_id == project_id else None
+    job = session.get(Job, job_id)
+    return job if job is not None and job.project_id == project_id else None
 
 
 def run_of(session: Session, project_id: int, run_id: str) -> Job:
@@ -101,8 +101,8 @@ def run_of(session: Session, project_id: int, run_id: str) -> Job:
 
 def last_job(session: Session, project_id: int, kinds: Collection[str]) -> Job | None:
     """Return the newest of the project's jobs of these kinds."""
-    wanted = select(Job).where(Job.project_id == project_id, Job.kind.in_(kinds))
-    return session.scalar(wanted.order_by(Job.created_at.desc()).limit(1))
+    query = select(Job).where(Job.project_id == project_id, Job.kind.in_(kinds))
+    return session.scalar(query.order_by(Job.created_at.desc()).limit(1))
 
 
 def live_workers(session: Session) -> list[Worker]:

@@ -16,8 +16,8 @@ def matcher_of(session: Session, project_id: int, number: int) -> StoredModel | 
 
 def matchers_of(session: Session, project_id: int) -> list[StoredModel]:
     """Return the project's matchers, the newest first."""
-    mine = select(StoredModel).where(StoredModel.project_id == project_id)
-    return list(session.scalars(mine.order_by(StoredModel.number.desc())))
+    query = select(StoredModel).where(StoredModel.project_id == project_id)
+    return list(session.scalars(query.order_by(StoredModel.number.desc())))
 
 
 def newest_matcher(session: Session, project_id: int) -> StoredModel | None:
@@ -29,4 +29,4 @@ def newest_matcher(session: Session, project_id: int) -> StoredModel | None:
 
 def has_group_figures(session: Session, project_id: int) -> bool:
     """Return whether known pairs have measured the groups of any matcher."""
-    return any(GROUP_FIGURES in one.details for one in matchers_of(session, project_id))
+    return any(GROUP_FIGURES in matcher.details for matcher in matchers_of(session, project_id))

@@ -24,14 +24,14 @@ def labels(session: Session) -> Sequence[tuple[str, str, int]]:
 def last_answers(session: Session) -> Sequence[tuple[str, datetime]]:
     """Return project and time of its last answer; leave out projects without answers."""
     newest = select(func.max(Answer.created_at)).where(Answer.project_id == Project.id).scalar_subquery()
-    found = session.execute(select(Project.name, newest).where(_THERE))
-    return [(name, at) for name, at in found if at is not None]
+    rows = session.execute(select(Project.name, newest).where(_THERE))
+    return [(name, time) for name, time in rows if time is not None]
 
 
-def leases(session: Session, at: datetime) -> Sequence[tuple[str, int]]:
+def leases(session: Session, time: datetime) -> Sequence[tuple[str, int]]:
     """Return project and number of its leased pairs at this time; leave out projects without any."""
     counted = select(Project.name, func.count()).join(Task, Task.project_id == Project.id).join(Lease)
-    open_ = counted.where(Lease.expires_at > at, _THERE).group_by(Project.name)
+    open_ = counted.where(Lease.expires_at > time, _THERE).group_by(Project.name)
     return [(name, number) for name, number in session.execute(open_)]
 
 
@@ -57,11 +57,11 @@ def durations(session: Session, bounds: Sequence[float]) -> Sequence[tuple[str, 
     above the previous bound and up to this one, and their total seconds.
     """
     seconds = _seconds_between(session, Job.created_at, Job.updated_at)
-    place = case(*((seconds <= bound, at) for at, bound in enumerate(bounds)), else_=len(bounds))
-    each = select(Job.kind, place.label("place"), seconds.label("seconds")).where(Job.state == "done").subquery()
-    sums = select(each.c.kind, each.c.place, func.count(), func.sum(each.c.seconds))
-    found = session.execute(sums.group_by(each.c.kind, each.c.place))
-    return [(kind, at, number, float(total)) for kind, at, number, total in found]
+    place = case(*((seconds <= bound, index) for index, bound in enumerate(bounds)), else_=len(bounds))
+    job_seconds = select(Job.kind, place.label("place"), seconds.label("seconds")).where(Job.state == "done").subquery()
+    sums = select(job_seconds.c.kind, job_seconds.c.place, func.count(), func.sum(job_seconds.c.seconds))
+    rows = session.execute(sums.group_by(job_seconds.c.kind, job_seconds.c.place))
+    return [(kind, place, number, float(total)) for kind, place, number, total in rows]
 
 
 def _seconds_between(session: Session, first: Any, last: Any) -> ColumnElement[Any]:

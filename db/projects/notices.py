@@ -15,16 +15,16 @@ from allpairs.db.schema.tables import Delivery, Notice, Project, Round, Webhook,
 
 
 def add_notice(
-    session: Session, project_id: int, kind: NoticeKind, about: dict[str, Any], key: str | None = None
+    session: Session, project_id: int, kind: NoticeKind, details: dict[str, Any], key: str | None = None
 ) -> None:
     """Tell the project's webhooks for this kind that something happened; do nothing if there is none.
 
-    about: JSON values, the message's `data`. key: of something that a repeated step could tell twice; the second time
+    details: JSON values, the message's `data`. key: of something that a repeated step could tell twice; the second time
     nothing is added.
     """
     webhooks = _wanting(session, project_id, kind)
     if webhooks and (key is None or session.scalar(select(Notice.id).where(Notice.key == key)) is None):
-        send_to(session, webhooks, kind, about, key)
+        send_to(session, webhooks, kind, details, key)
 
 
 def is_wanted(session: Session, project_id: int, kind: NoticeKind) -> bool:
@@ -38,22 +38,22 @@ def _wanting(session: Session, project_id: int, kind: NoticeKind) -> list[Webhoo
 
 
 def send_to(
-    session: Session, webhooks: list[Webhook], kind: NoticeKind, about: dict[str, Any], key: str | None = None
+    session: Session, webhooks: list[Webhook], kind: NoticeKind, details: dict[str, Any], key: str | None = None
 ) -> None:
     """Add a notice for these webhooks of one project, whatever kinds they want."""
     project = session.get_one(Project, webhooks[0].project_id)
-    at = now()
+    time = now()
     body = {
         "type": str(kind),
-        "timestamp": at.isoformat(),
+        "timestamp": time.isoformat(),
         "project": {"id": project.id, "name": project.name},
-        "data": about,
+        "data": details,
     }
-    notice = Notice(project_id=project.id, key=key or uuid4().hex, kind=kind, body=body, created_at=at)
+    notice = Notice(project_id=project.id, key=key or uuid4().hex, kind=kind, body=body, created_at=time)
     session.add(notice)
     session.flush()
     for webhook in webhooks:
-        session.add(Delivery(project_id=project.id, notice_id=notice.id, webhook_id=webhook.id, next_at=at))
+        session.add(Delivery(project_id=project.id, notice_id=notice.id, webhook_id=webhook.id, next_at=time))
 
 
 def announce_batch(session: Session, batch: Round) -> None:
@@ -62,8 +62,8 @@ def announce_batch(session: Session, batch: Round) -> None:
     A batch without pairs is not told: nobody can answer it.
     """
     if batch.size:
-        about = {"batch": batch.number, "pairs": batch.size, "strategy": batch.strategy}
-        add_notice(session, batch.project_id, NoticeKind.BATCH_READY, about)
+        details = {"batch": batch.number, "pairs": batch.size, "strategy": batch.strategy}
+        add_notice(session, batch.project_id, NoticeKind.BATCH_READY, details)
 
 
 @contextmanager

@@ -48,9 +48,11 @@ class NewestFigures:
 
 def text_states(session: Session, project_ids: Collection[int]) -> dict[int, tuple[int, int]]:
     """Return what differs whenever a project's texts do: the newest change, and how many are undone."""
-    mine = TextChange.project_id
-    changes = select(mine, func.max(TextChange.number), func.count(TextChange.undone_at)).where(mine.in_(project_ids))
-    return {id_: (newest, undone) for id_, newest, undone in session.execute(changes.group_by(mine))}
+    project_id = TextChange.project_id
+    changes = select(project_id, func.max(TextChange.number), func.count(TextChange.undone_at)).where(
+        project_id.in_(project_ids)
+    )
+    return {id_: (newest, undone) for id_, newest, undone in session.execute(changes.group_by(project_id))}
 
 
 def batch_standings(session: Session, project_ids: Collection[int]) -> dict[int, BatchStanding]:
@@ -92,7 +94,7 @@ def newest_matchers(session: Session, project_ids: Collection[int]) -> dict[int,
             last_of, same
         )
     )
-    return {id_: NewestMatcher(number, labels, made) for id_, number, labels, made in rows}
+    return {id_: NewestMatcher(number, labels, created_at) for id_, number, labels, created_at in rows}
 
 
 def newest_figures(session: Session, project_ids: Collection[int]) -> dict[int, NewestFigures]:
@@ -116,10 +118,10 @@ def newest_figures(session: Session, project_ids: Collection[int]) -> dict[int, 
 def label_totals(session: Session, project_ids: Collection[int]) -> dict[int, Counter[Purpose]]:
     """Return, for each project, how many pairs have a label, by its purpose: the definition of `counting_ids`."""
     counted = select(PairLabel.project_id, PairLabel.purpose, func.count()).where(PairLabel.project_id.in_(project_ids))
-    found = {id_: Counter[Purpose]() for id_ in project_ids}
+    totals = {id_: Counter[Purpose]() for id_ in project_ids}
     for id_, purpose, count in session.execute(counted.group_by(PairLabel.project_id, PairLabel.purpose)):
-        found[id_][Purpose(purpose)] = count
-    return found
+        totals[id_][Purpose(purpose)] = count
+    return totals
 
 
 def answers_by_day(session: Session, project_ids: Collection[int], days: Sequence[datetime]) -> dict[int, list[int]]:
@@ -138,10 +140,10 @@ def answers_by_day(session: Session, project_ids: Collection[int], days: Sequenc
     on_day = and_(on_day, Answer.id.not_in(_undone(project_ids, min(days))))
     counted = select(func.count()).where(Answer.project_id == Project.id, on_day).scalar_subquery()
     # Counts index entries for each project and day; grouping by date would compute a date for every answer.
-    each = select(Project.id, starts.c.start, counted).join_from(Project, starts, true())
-    rows = session.execute(each.where(Project.id.in_(project_ids)))
-    found = {(id_, start): count for id_, start, count in rows}
-    return {id_: [found[id_, day] for day in days] for id_ in project_ids}
+    answer_counts = select(Project.id, starts.c.start, counted).join_from(Project, starts, true())
+    rows = session.execute(answer_counts.where(Project.id.in_(project_ids)))
+    counts = {(id_, start): count for id_, start, count in rows}
+    return {id_: [counts[id_, day] for day in days] for id_ in project_ids}
 
 
 def _undone(project_ids: Collection[int], since: datetime) -> Select[int]:

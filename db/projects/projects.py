@@ -81,10 +81,12 @@ def free_name(session: Session, name: str) -> str:
     projects = session.execute(select(Project.name, Project.archived_at, Project.deleted_at)).all()
     alike = [project for project in projects if skeleton(project.name) == looks]
     if alike:
-        found = min(alike, key=lambda project: project.name != name)  # the same name before one that only looks so
-        taken = _TAKEN["binned" if found.deleted_at else "archived" if found.archived_at else ""].format(found.name)
-        looking = "" if found.name == name else f", and {name!r} looks the same"
-        raise InputError(f"{taken}{looking}; choose another name")
+        project = min(alike, key=lambda project: project.name != name)  # the same name before one that only looks so
+        problem = _TAKEN["binned" if project.deleted_at else "archived" if project.archived_at else ""].format(
+            project.name
+        )
+        looking = "" if project.name == name else f", and {name!r} looks the same"
+        raise InputError(f"{problem}{looking}; choose another name")
     return name
 
 
@@ -108,9 +110,9 @@ def numbered_name(session: Session, name: str) -> str:
 
 def free_name_like(session: Session, name: str, endings: Iterable[str]) -> str:
     """Return the name, shortened to fit, with the first of these endings with which it looks like no other."""
-    taken = {skeleton(other) for other in session.scalars(select(Project.name))}
+    known_skeletons = {skeleton(name) for name in session.scalars(select(Project.name))}
     names = (name[: MAX_NAME - len(ending)].rstrip() + ending for ending in endings)
-    return next(candidate for candidate in names if skeleton(candidate) not in taken)
+    return next(candidate for candidate in names if skeleton(candidate) not in known_skeletons)
 
 
 def visible_to(session: Session, projects: Select[Any]) -> Select[Any]:
@@ -133,8 +135,8 @@ def project_named(session: Session, name: str, in_bin: bool = False) -> Project:
     """
     project = session.scalar(visible_to(session, select(Project).where(Project.name == name.strip())))
     if project is None:
-        kept = visible_to(session, select(Project.name).where(Project.deleted_at.is_(None)))
-        names = session.scalars(kept.order_by(Project.name).limit(10)).all()
+        query = visible_to(session, select(Project.name).where(Project.deleted_at.is_(None)))
+        names = session.scalars(query.order_by(Project.name).limit(10)).all()
         known = f"the projects are {', '.join(map(repr, names))}" if names else "there are no projects yet"
         raise InputError(f"there is no project named {name.strip()[:MAX_NAME]!r}; {known}")
     if project.deleted_at is not None and not in_bin:
@@ -147,10 +149,10 @@ def project_of(session: Session, project_id: int, lock: bool = False) -> Project
 
     Raises ProjectGone if there is none.
     """
-    mine = visible_to(session, select(Project).where(Project.id == project_id))
+    query = visible_to(session, select(Project).where(Project.id == project_id))
     if lock:  # what was read before somebody else let go may be old
-        mine = mine.with_for_update(key_share=True).execution_options(populate_existing=True)
-    project = session.scalar(mine)
+        query = query.with_for_update(key_share=True).execution_options(populate_existing=True)
+    project = session.scalar(query)
     if project is None:
         raise ProjectGone("there is no project number {number}: it may have been removed", number=project_id)
     return project
@@ -180,10 +182,10 @@ def project_settings(session: Session, project_id: int) -> Settings:
 
 def all_projects(session: Session, archived: bool = False) -> Sequence[Project]:
     """Return every project, the newest first: without those in the bin, and without archived ones unless asked for."""
-    kept = visible_to(session, select(Project).where(Project.deleted_at.is_(None)))
+    query = visible_to(session, select(Project).where(Project.deleted_at.is_(None)))
     if not archived:
-        kept = kept.where(Project.archived_at.is_(None))
-    return session.scalars(kept.order_by(Project.created_at.desc(), Project.id.desc())).all()
+        query = query.where(Project.archived_at.is_(None))
+    return session.scalars(query.order_by(Project.created_at.desc(), Project.id.desc())).all()
 
 
 def binned_projects(session: Session, before: datetime | None = None) -> Sequence[Project]:
@@ -205,23 +207,23 @@ def artifact_folders(session: Session, project_id: int) -> list[str]:
     matchers = select(StoredModel.folder).where(StoredModel.project_id == project_id)
     designs = select(Design.folder).where(Design.project_id == project_id)
     jobs = select(Job.kind, Job.id).where(Job.project_id == project_id, Job.kind.in_(HOLDERS))
-    found = [folder for folders in (matchers, designs) for folder in session.scalars(folders) if folder]
-    found += [f"{HOLDERS[kind]}/{job_id}" for kind, job_id in session.execute(jobs)]
-    return [*found, f"project-{project_id}"]
+    folders = [folder for folders in (matchers, designs) for folder in session.scalars(folders) if folder]
+    folders += [f"{HOLDERS[kind]}/{job_id}" for kind, job_id in session.execute(jobs)]
+    return [*folders, f"project-{project_id}"]
 
 
-def require_unused(session: Session, run: Path, but: int | None = None) -> None:
-    """Raise InputError if a project uses the encoder in this run's folder; but: one that may."""
-    seen = {project.id for project in all_projects(session, archived=True)}
-    for project in session.scalars(select(Project).where(Project.id != but) if but else select(Project)):
+def require_unused(session: Session, run: Path, excepted: int | None = None) -> None:
+    """Raise InputError if a project uses the encoder in this run's folder; excepted: the one that may."""
+    visible_ids = {project.id for project in all_projects(session, archived=True)}
+    for project in session.scalars(select(Project).where(Project.id != excepted) if excepted else select(Project)):
         if Path(str(project.settings.get("encoder", ""))).is_relative_to(run.resolve()):
-            user = f"the project {project.name!r}" if project.id in seen else "another project"
+            user = f"the project {project.name!r}" if project.id in visible_ids else "another project"
             raise InputError(f"{user} uses the encoder of the run {run.name}: choose another in its settings first")
 
 
 def remove_project(session: Session, project: Project) -> list[str]:
     """Delete the project's rows; return its artifact folders, which the caller removes."""
-    found = artifact_folders(session, project.id)
+    folders = artifact_folders(session, project.id)
     session.execute(delete(Lease).where(Lease.task_id.in_(select(Task.id).where(Task.project_id == project.id))))
     for table in (
         PairLabel,
@@ -236,4 +238,4 @@ def remove_project(session: Session, project: Project) -> list[str]:
         session.execute(delete(table).where(table.project_id == project.id))
     session.delete(project)
     session.flush()
-    return found
+    return folders

@@ -16,14 +16,14 @@ COUNTED = ("texts", "same_best", "shared", "pairs", "more", "away", "gained", "l
 
 def publications_of(session: Session, project_id: int) -> Sequence[Publication]:
     """Return all publications of the project, the newest first."""
-    mine = select(Publication).where(Publication.project_id == project_id)
-    return session.scalars(mine.order_by(Publication.id.desc())).all()
+    query = select(Publication).where(Publication.project_id == project_id)
+    return session.scalars(query.order_by(Publication.id.desc())).all()
 
 
 def in_service(session: Session, project_id: int, kind: PublicationKind) -> Publication | None:
     """Return the newest publication of this kind; None if it is an end, if its model is gone, or if there is none."""
-    mine = select(Publication).where(Publication.project_id == project_id, Publication.kind == kind)
-    newest = session.scalar(mine.order_by(Publication.id.desc()).limit(1))
+    query = select(Publication).where(Publication.project_id == project_id, Publication.kind == kind)
+    newest = session.scalar(query.order_by(Publication.id.desc()).limit(1))
     return newest if newest is not None and newest.matcher_id is not None else None
 
 
@@ -36,8 +36,10 @@ def end_publications(session: Session, project_id: int) -> list[PublicationKind]
 
 def folders_in_service(session: Session, project_id: int) -> set[str]:
     """Return the folders of the models that answer requests or are compared: these keep their vectors."""
-    found = (in_service(session, project_id, kind) for kind in PublicationKind)
-    matchers = (session.get(StoredModel, one.matcher_id) for one in found if one is not None)
+    publications = (in_service(session, project_id, kind) for kind in PublicationKind)
+    matchers = (
+        session.get(StoredModel, publication.matcher_id) for publication in publications if publication is not None
+    )
     return {matcher.folder for matcher in matchers if matcher is not None and matcher.folder is not None}
 
 

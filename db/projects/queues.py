@@ -16,8 +16,8 @@ LONG = (PIPELINE, EXPERIMENT, RATE)  # may take hours; between two of their part
 
 def queue_of(kind: str, served: Collection[Queue]) -> Queue:
     """Return the queue for a job of this kind: its own, unless live workers serve only the other one."""
-    own = Queue.CPU if kind in LIGHT else Queue.GPU
-    return own if own in served or not served else next(iter(served))
+    own_queue = Queue.CPU if kind in LIGHT else Queue.GPU
+    return own_queue if own_queue in served or not served else next(iter(served))
 
 
 def served_queues(session: Session) -> set[Queue]:

@@ -29,7 +29,9 @@ class Records:
         if not self._columns:
             return ()
         left, right = (values_of(self.texts[id_], self._lengths[id_]) for id_ in (left_id, right_id))
-        rows = ((name, _at(left, one), _at(right, other)) for name, one, other in self._columns)
+        rows = (
+            (name, _at(left, left_place), _at(right, right_place)) for name, left_place, right_place in self._columns
+        )
         return tuple(row for row in rows if row[1] or row[2])
 
 
@@ -52,11 +54,11 @@ def require_column(session: Session, project_id: int, name: str) -> None:
 def column_values(session: Session, project_id: int, item_ids: Iterable[int], name: str) -> dict[int, str]:
     """Return the value of each of these items in the text column of this name, "" for none."""
     column = next(column for column in _columns_of(session, project_id) if column.name == name)
-    wanted = select(Item.id, Item.side, Item.text, Item.field_lengths)
+    query = select(Item.id, Item.side, Item.text, Item.field_lengths)
     return {
         id_: _at(values_of(text, lengths), column.left if side == Side.LEFT else column.right)
         for chunk in chunks(item_ids)
-        for id_, side, text, lengths in session.execute(wanted.where(Item.id.in_(chunk)))
+        for id_, side, text, lengths in session.execute(query.where(Item.id.in_(chunk)))
     }
 
 
@@ -68,14 +70,14 @@ def _columns_of(session: Session, project_id: int) -> list[Aligned]:
 
 def read_records(session: Session, project_id: int, item_ids: Iterable[int]) -> Records:
     """Return these items of the project."""
-    found = [
+    rows = [
         row
         for chunk in chunks(item_ids)
         for row in session.execute(select(Item.id, Item.text, Item.split, Item.field_lengths).where(Item.id.in_(chunk)))
     ]
     return Records(
-        texts={id_: text for id_, text, *_ in found},
-        splits={id_: Split(split) for id_, _, split, _ in found},
+        texts={id_: text for id_, text, *_ in rows},
+        splits={id_: Split(split) for id_, _, split, _ in rows},
         _columns=_columns_of(session, project_id),
-        _lengths={id_: lengths for id_, *_, lengths in found},
+        _lengths={id_: lengths for id_, *_, lengths in rows},
     )

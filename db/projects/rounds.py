@@ -24,5 +24,5 @@ def last_answer_at(session: Session, round_id: int) -> datetime | None:
 
 def audit_counts(session: Session, project_id: int) -> dict[int, int]:
     """Return the number of audit tasks of each round, by its id; leave out rounds without any."""
-    mine = select(Task.round_id, func.count()).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT)
-    return dict(session.execute(mine.group_by(Task.round_id)).all())
+    query = select(Task.round_id, func.count()).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT)
+    return dict(session.execute(query.group_by(Task.round_id)).all())

@@ -44,8 +44,8 @@ def groups_of(session: Session, project_id: int, item_ids: Iterable[int]) -> dic
 
 def newest_update(session: Session, project_id: int) -> GroupUpdate | None:
     """Return the act that made the project's groups what they are; None if none has."""
-    mine = select(GroupUpdate).where(GroupUpdate.project_id == project_id)
-    return session.scalar(mine.order_by(GroupUpdate.id.desc()).limit(1))
+    query = select(GroupUpdate).where(GroupUpdate.project_id == project_id)
+    return session.scalar(query.order_by(GroupUpdate.id.desc()).limit(1))
 
 
 def asked_as_before(session: Session, project_id: int) -> Asked | None:
@@ -60,17 +60,17 @@ def asked_as_before(session: Session, project_id: int) -> Asked | None:
         return None
     last = newest_update(session, project_id)
     p = HALF if last is None or last.p is None else min(max(last.p, SURE), 1 - SURE)
-    how = (Clustering.AVERAGE, Representative.CENTRAL, "")
+    grouping = (Clustering.AVERAGE, Representative.CENTRAL, "")
     if last is not None:
-        how = Clustering(last.clustering), Representative(last.representative), last.newest_by
-    return matcher.number, (log(p / (1 - p)) - matcher.b) / matcher.w, None, *how
+        grouping = Clustering(last.clustering), Representative(last.representative), last.newest_by
+    return matcher.number, (log(p / (1 - p)) - matcher.b) / matcher.w, None, *grouping
 
 
 def grouped_items(session: Session, project_id: int) -> "tuple[array[int], array[int]]":
     """Return all texts of the project in groups, ascending, and the numbers of their groups."""
     table = GroupedItem.__table__.c  # of the table, not of its class, whose rows take twice the time
-    mine = select(table.item_id, table.number).where(table.project_id == project_id).order_by(table.item_id)
-    rows = session.execute(mine.execution_options(yield_per=CHUNK))
+    query = select(table.item_id, table.number).where(table.project_id == project_id).order_by(table.item_id)
+    rows = session.execute(query.execution_options(yield_per=CHUNK))
     items = array("q")
     numbers = array("q")
     for part in rows.partitions():
@@ -86,32 +86,34 @@ def highest_number(session: Session, project_id: int) -> int:
 
 def page_of_groups(session: Session, project_id: int, after: int, limit: int) -> dict[int, list[int]]:
     """Return the texts of the first groups whose numbers are above `after`, ascending."""
-    mine = select(GroupedItem.number).where(GroupedItem.project_id == project_id, GroupedItem.number > after).distinct()
-    numbers = session.scalars(mine.order_by(GroupedItem.number).limit(limit)).all()
+    query = (
+        select(GroupedItem.number).where(GroupedItem.project_id == project_id, GroupedItem.number > after).distinct()
+    )
+    numbers = session.scalars(query.order_by(GroupedItem.number).limit(limit)).all()
     return texts_of(session, project_id, numbers)
 
 
 def texts_of(session: Session, project_id: int, numbers: Sequence[int]) -> dict[int, list[int]]:
     """Return the texts of these groups, as far as they exist, ascending."""
-    found: dict[int, list[int]] = {}
+    texts: dict[int, list[int]] = {}
     for chunk in chunks(numbers):
-        mine = select(GroupedItem.number, GroupedItem.item_id).where(GroupedItem.project_id == project_id)
-        mine = mine.where(GroupedItem.number.in_(chunk)).order_by(GroupedItem.number, GroupedItem.item_id)
-        for number, item in session.execute(mine):
-            found.setdefault(number, []).append(item)
-    return found
+        query = select(GroupedItem.number, GroupedItem.item_id).where(GroupedItem.project_id == project_id)
+        query = query.where(GroupedItem.number.in_(chunk)).order_by(GroupedItem.number, GroupedItem.item_id)
+        for number, item in session.execute(query):
+            texts.setdefault(number, []).append(item)
+    return texts
 
 
 def changes_after(session: Session, project_id: int, cursor: int, limit: int) -> list[tuple[GroupChange, GroupUpdate]]:
     """Return the first changes after the one with the id `cursor`, each with its update."""
-    mine = _changes(project_id).where(GroupChange.id > cursor).order_by(GroupChange.id).limit(limit)
-    return [(change, update) for change, update in session.execute(mine)]
+    query = _changes(project_id).where(GroupChange.id > cursor).order_by(GroupChange.id).limit(limit)
+    return [(change, update) for change, update in session.execute(query)]
 
 
 def newest_changes(session: Session, project_id: int, limit: int) -> list[tuple[GroupChange, GroupUpdate]]:
     """Return the last changes, the newest first, each with its update."""
-    mine = _changes(project_id).order_by(GroupChange.id.desc()).limit(limit)
-    return [(change, update) for change, update in session.execute(mine)]
+    query = _changes(project_id).order_by(GroupChange.id.desc()).limit(limit)
+    return [(change, update) for change, update in session.execute(query)]
 
 
 def newest_change(session: Session, project_id: int) -> int:
@@ -120,8 +122,8 @@ def newest_change(session: Session, project_id: int) -> int:
 
 
 def _changes(project_id: int) -> Any:
-    both = select(GroupChange, GroupUpdate).join(GroupUpdate, GroupUpdate.id == GroupChange.update_id)
-    return both.where(GroupChange.project_id == project_id)
+    changes = select(GroupChange, GroupUpdate).join(GroupUpdate, GroupUpdate.id == GroupChange.update_id)
+    return changes.where(GroupChange.project_id == project_id)
 
 
 def wrong_groups(session: Session, project_id: int) -> list[int]:
@@ -130,8 +132,8 @@ def wrong_groups(session: Session, project_id: int) -> list[int]:
     sizes = dict(session.execute(counted.group_by(GroupedItem.number)).tuples().all())
     newest = select(func.max(GroupChange.id)).where(GroupChange.project_id == project_id).group_by(GroupChange.number)
     last = select(GroupChange.number, GroupChange.size).where(GroupChange.id.in_(newest))
-    said = dict(session.execute(last).tuples().all())
-    return sorted(number for number in sizes | said if sizes.get(number, 0) != said.get(number, 0))
+    last_answers = dict(session.execute(last).tuples().all())
+    return sorted(number for number in sizes | last_answers if sizes.get(number, 0) != last_answers.get(number, 0))
 
 
 def names_of(session: Session, items: set[int]) -> dict[int, list[Named]]:
@@ -179,11 +181,11 @@ def store_groups(session: Session, plan: Planned, update: GroupUpdate) -> bool:
     cursor = newest_change(session, update.project_id)
     session.add(update)
     session.flush()
-    about = {"project_id": update.project_id}
-    _insert(session, GroupChange, [row | about | {"update_id": update.id} for row in plan.changes])
+    common = {"project_id": update.project_id}
+    _insert(session, GroupChange, [row | common | {"update_id": update.id} for row in plan.changes])
     for chunk in chunks(plan.left):
         session.execute(delete(GroupedItem).where(GroupedItem.item_id.in_(chunk)))
-    _insert(session, GroupedItem, [about | {"item_id": item, "number": number} for item, number in plan.joined])
+    _insert(session, GroupedItem, [common | {"item_id": item, "number": number} for item, number in plan.joined])
     if plan.changes:
         kinds = Counter(str(row["event"]) for row in plan.changes)
         add_notice(session, update.project_id, NoticeKind.GROUP_CHANGED, {"cursor": cursor, "changes": dict(kinds)})

@@ -39,7 +39,9 @@ def add_study(session: Session, study: Study, units: Sequence[Unit]) -> int:
     session.add(study)
     session.flush()
     named = {"project_id": study.project_id, "study_id": study.id}
-    session.execute(insert(StudyUnit), [{**named, "position": at, **unit._asdict()} for at, unit in enumerate(units)])
+    session.execute(
+        insert(StudyUnit), [{**named, "position": position, **unit._asdict()} for position, unit in enumerate(units)]
+    )
     return study.id
 
 
@@ -85,8 +87,8 @@ def count_rated(session: Session, study_id: int) -> dict[str, int]:
 
 def first_unrated(session: Session, study_id: int, rater: str) -> int | None:
     """Return the place of the first unit that this rater has not rated; None if they have rated all."""
-    theirs = select(Rating.id).where(Rating.unit_id == StudyUnit.id, Rating.rater == rater)
-    first = select(func.min(StudyUnit.position)).where(StudyUnit.study_id == study_id, ~theirs.exists())
+    own_ratings = select(Rating.id).where(Rating.unit_id == StudyUnit.id, Rating.rater == rater)
+    first = select(func.min(StudyUnit.position)).where(StudyUnit.study_id == study_id, ~own_ratings.exists())
     return session.scalar(first)
 
 
@@ -94,8 +96,8 @@ def ratings_of(session: Session, study_id: int, rater: str | None = None, unit_i
     """Return the study's current ratings, unit by unit: of all raters or one, of all units or one."""
     rows = session.execute(_counting(study_id, rater, unit_id))
     return [
-        Rated(one.unit_id, position, one.rater, {name: getattr(one, name) for name in CRITERIA}, one.created_at)
-        for one, position in rows
+        Rated(unit.unit_id, position, unit.rater, {name: getattr(unit, name) for name in CRITERIA}, unit.created_at)
+        for unit, position in rows
     ]
 
 
@@ -109,6 +111,8 @@ def _counting(study_id: int, rater: str | None, unit_id: int | None) -> Select[R
     return select(Rating, StudyUnit.position).join(StudyUnit).where(counting).order_by(StudyUnit.position, Rating.rater)
 
 
-def add_ratings(session: Session, project_id: int, rater: str, given: Iterable[tuple[int, Scores]]) -> None:
+def add_ratings(session: Session, project_id: int, rater: str, ratings: Iterable[tuple[int, Scores]]) -> None:
     """Store the rater's ratings of these units, which count from now on."""
-    session.add_all(Rating(project_id=project_id, unit_id=unit_id, rater=rater, **scores) for unit_id, scores in given)
+    session.add_all(
+        Rating(project_id=project_id, unit_id=unit_id, rater=rater, **scores) for unit_id, scores in ratings
+    )

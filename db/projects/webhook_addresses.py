@@ -28,10 +28,10 @@ def allowed_networks() -> list[Network]:
 
 def is_allowed(address: str, networks: Sequence[Network]) -> bool:
     """Return whether messages may go to this address: it is a public one of a single machine, or in a network."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address):
-        found = found.ipv4_mapped or found
-    return any(found in network for network in networks) or _is_public(found)
+    ip = ip_address(address.partition("%")[0])
+    if isinstance(ip, IPv6Address):
+        ip = ip.ipv4_mapped or ip
+    return any(ip in network for network in networks) or _is_public(ip)
 
 
 def _is_public(address: Ip) -> bool:

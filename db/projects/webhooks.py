@@ -52,56 +52,60 @@ def webhooks_of(session: Session, project_id: int) -> Sequence[Webhook]:
 
 def webhook_of(session: Session, project_id: int, webhook_id: int) -> Webhook | None:
     """Return the project's webhook of this number; None if it has no such webhook."""
-    found = session.get(Webhook, webhook_id)
-    return found if found is not None and found.project_id == project_id else None
+    webhook = session.get(Webhook, webhook_id)
+    return webhook if webhook is not None and webhook.project_id == project_id else None
 
 
 def deliveries_of(session: Session, project_id: int, webhook_id: int, limit: int) -> list[Logged]:
     """Return the newest deliveries to the webhook, the newest first."""
-    mine = select(Delivery, Notice.kind, Notice.created_at).join(Notice, Notice.id == Delivery.notice_id)
-    mine = mine.where(Delivery.project_id == project_id, Delivery.webhook_id == webhook_id)
-    rows = session.execute(mine.order_by(Delivery.id.desc()).limit(limit))
-    return [Logged(delivery, NoticeKind(kind), at) for delivery, kind, at in rows]
+    query = select(Delivery, Notice.kind, Notice.created_at).join(Notice, Notice.id == Delivery.notice_id)
+    query = query.where(Delivery.project_id == project_id, Delivery.webhook_id == webhook_id)
+    rows = session.execute(query.order_by(Delivery.id.desc()).limit(limit))
+    return [Logged(delivery, NoticeKind(kind), time) for delivery, kind, time in rows]
 
 
-def send_again(session: Session, project_id: int, delivery_id: int, at: datetime) -> bool:
+def send_again(session: Session, project_id: int, delivery_id: int, time: datetime) -> bool:
     """Begin the attempts of an undelivered delivery anew; return whether the project has such a delivery."""
-    mine = (Delivery.id == delivery_id, Delivery.project_id == project_id, Delivery.state != DeliveryState.DELIVERED)
-    again = update(Delivery).where(*mine).values(state=DeliveryState.WAITING, attempts=0, next_at=at)
-    return bool(session.execute(again).rowcount)  # type: ignore[attr-defined]
+    conditions = (
+        Delivery.id == delivery_id,
+        Delivery.project_id == project_id,
+        Delivery.state != DeliveryState.DELIVERED,
+    )
+    statement = update(Delivery).where(*conditions).values(state=DeliveryState.WAITING, attempts=0, next_at=time)
+    return bool(session.execute(statement).rowcount)  # type: ignore[attr-defined]
 
 
-def due_webhooks(session: Session, at: datetime) -> dict[int, int]:
+def due_webhooks(session: Session, time: datetime) -> dict[int, int]:
     """Return the project of each webhook with a delivery that is due, those that have waited longest first."""
-    waiting = _due(select(Delivery.webhook_id, Delivery.project_id), at)
+    waiting = _due(select(Delivery.webhook_id, Delivery.project_id), time)
     waiting = waiting.group_by(Delivery.webhook_id, Delivery.project_id).order_by(func.min(Delivery.next_at))
     return {row.webhook_id: row.project_id for row in session.execute(waiting)}
 
 
-def claim(session: Session, webhook_id: int, at: datetime, lease: timedelta) -> Message | None:
+def claim(session: Session, webhook_id: int, time: datetime, lease: timedelta) -> Message | None:
     """Return the webhook's first delivery that is due, for this process alone until the lease ends.
 
     If the process does not say by then what came of it, the delivery is due again.
     """
-    first = _due(select(Delivery, Notice, Webhook), at).join(Notice, Notice.id == Delivery.notice_id)
+    first = _due(select(Delivery, Notice, Webhook), time).join(Notice, Notice.id == Delivery.notice_id)
     first = first.where(Delivery.webhook_id == webhook_id).order_by(Delivery.next_at, Delivery.id).limit(1)
-    found = session.execute(first.with_for_update(of=Delivery, skip_locked=True)).first()
-    if found is None:
+    row = session.execute(first.with_for_update(of=Delivery, skip_locked=True)).first()
+    if row is None:
         return None
-    delivery, notice, webhook = found
+    delivery, notice, webhook = row
     delivery.attempts = delivery.attempts + 1
-    delivery.next_at = at + lease
+    delivery.next_at = time + lease
     return Message(delivery.id, delivery.attempts, webhook.url, webhook.secret, notice.key, notice.body)
 
 
-def _due(wanted: Select[*tuple[Any, ...]], at: datetime) -> Select[*tuple[Any, ...]]:
+def _due(query: Select[*tuple[Any, ...]], time: datetime) -> Select[*tuple[Any, ...]]:
     """Restrict to deliveries that are due. Nothing is sent of a project in the bin, or to a webhook switched off."""
-    joined = wanted.join_from(Delivery, Webhook, Webhook.id == Delivery.webhook_id)
+    joined = query.join_from(Delivery, Webhook, Webhook.id == Delivery.webhook_id)
     joined = joined.join(Project, Project.id == Delivery.project_id)
-    return joined.where(_WAITING, Delivery.next_at <= at, Webhook.active, Project.deleted_at.is_(None))
+    return joined.where(_WAITING, Delivery.next_at <= time, Webhook.active, Project.deleted_at.is_(None))
 
 
-def mark_delivered(session: Session, message: Message, status: int, at: datetime) -> None:
+def mark_delivered(session: Session, message: Message, status: int, time: datetime) -> None:
     """Record that the receiver has the message, whoever sent it."""
     _record(
         session,
@@ -109,22 +113,22 @@ def mark_delivered(session: Session, message: Message, status: int, at: datetime
         state=DeliveryState.DELIVERED,
         status=status,
         error=None,
-        delivered_at=at,
+        delivered_at=time,
     )
 
 
 def mark_failed(session: Session, message: Message, status: int | None, error: str, next_at: datetime | None) -> None:
     """Record why this attempt failed, and when the next one is; None: there is none. A later attempt's word stays."""
     state = DeliveryState.WAITING if next_at is not None else DeliveryState.GIVEN_UP
-    mine = (Delivery.id == message.delivery_id, Delivery.attempts == message.attempt, _WAITING)
-    when = {} if next_at is None else {"next_at": next_at}
-    _record(session, mine, state=state, status=status, error=error, **when)
+    conditions = (Delivery.id == message.delivery_id, Delivery.attempts == message.attempt, _WAITING)
+    values = {} if next_at is None else {"next_at": next_at}
+    _record(session, conditions, state=state, status=status, error=error, **values)
 
 
-def _record(session: Session, which: Collection[ColumnElement[bool]], **values: object) -> None:
-    session.execute(update(Delivery).where(*which).values(**values))
+def _record(session: Session, conditions: Collection[ColumnElement[bool]], **values: object) -> None:
+    session.execute(update(Delivery).where(*conditions).values(**values))
 
 
-def forget_old(session: Session, at: datetime) -> None:
+def forget_old(session: Session, time: datetime) -> None:
     """Remove notices of more than 30 days ago with their deliveries; those of a webhook switched off may still wait."""
-    session.execute(delete(Notice).where(Notice.created_at < at - KEPT))
+    session.execute(delete(Notice).where(Notice.created_at < time - KEPT))

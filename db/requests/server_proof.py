@@ -28,9 +28,9 @@ def app_proof(secret: str, app_challenge: str, challenge: str, body: bytes) -> s
     return _proof(secret, "app", app_challenge, challenge, sha256(body).hexdigest())
 
 
-def is_proof(shown: object, expected: str) -> bool:
+def is_proof(proof: object, expected: str) -> bool:
     """Return whether the right proof is shown, in a time that does not tell where it differs."""
-    return isinstance(shown, str) and hmac.compare_digest(shown.encode(), expected.encode())
+    return isinstance(proof, str) and hmac.compare_digest(proof.encode(), expected.encode())
 
 
 def _proof(secret: str, *parts: str) -> str:

@@ -35,8 +35,8 @@ def database_url() -> str:
     if not url:
         return f"sqlite:///{home() / 'allpairs.db'}"
     if not url.startswith("sqlite:") and not _POSTGRES.match(url):
-        what = f"ALLPAIRS_DATABASE_URL begins with {url.partition(':')[0][:20]!r}"
-        raise InputError(f"{what}: write postgresql://user:password@host/name, or sqlite:////folder/file")
+        problem = f"ALLPAIRS_DATABASE_URL begins with {url.partition(':')[0][:20]!r}"
+        raise InputError(f"{problem}: write postgresql://user:password@host/name, or sqlite:////folder/file")
     return _POSTGRES.sub("postgresql://", url)
 
 

@@ -17,8 +17,8 @@ from allpairs.db.texts.plan import Move, TextPlan
 
 def newest_change(session: Session, project_id: int) -> TextChange | None:
     """Return the newest change of the project's texts that stands: the one that can be undone."""
-    mine = select(TextChange).where(TextChange.project_id == project_id, TextChange.undone_at.is_(None))
-    return session.scalar(mine.order_by(TextChange.number.desc()).limit(1))
+    query = select(TextChange).where(TextChange.project_id == project_id, TextChange.undone_at.is_(None))
+    return session.scalar(query.order_by(TextChange.number.desc()).limit(1))
 
 
 def version_of_texts(session: Session, project_id: int) -> int:
@@ -29,14 +29,14 @@ def version_of_texts(session: Session, project_id: int) -> int:
 
 def changes_of(session: Session, project_id: int, limit: int = 100) -> list[TextChange]:
     """Return the last changes of the project's texts, the newest first."""
-    mine = select(TextChange).where(TextChange.project_id == project_id)
-    return list(session.scalars(mine.order_by(TextChange.number.desc()).limit(limit)))
+    query = select(TextChange).where(TextChange.project_id == project_id)
+    return list(session.scalars(query.order_by(TextChange.number.desc()).limit(limit)))
 
 
 def last_of_measuring(session: Session, project_id: int) -> int:
     """Return the number of the newest change that stands by which texts for evaluation came or went, 0 without one."""
-    mine = (TextChange.project_id == project_id, TextChange.undone_at.is_(None), TextChange.measuring > 0)
-    return session.scalar(select(func.max(TextChange.number)).where(*mine)) or 0
+    conditions = (TextChange.project_id == project_id, TextChange.undone_at.is_(None), TextChange.measuring > 0)
+    return session.scalar(select(func.max(TextChange.number)).where(*conditions)) or 0
 
 
 def measuring_changed(session: Session, project_id: int, version: int, since: Any) -> int:
@@ -46,11 +46,11 @@ def measuring_changed(session: Session, project_id: int, version: int, since: An
     """
     after = and_(TextChange.number > version, TextChange.undone_at.is_(None))
     undone = and_(TextChange.number <= version, TextChange.undone_at > since)
-    mine = select(func.coalesce(func.sum(TextChange.measuring), 0)).where(TextChange.project_id == project_id)
-    return int(session.scalar(mine.where(or_(after, undone))) or 0)
+    query = select(func.coalesce(func.sum(TextChange.measuring), 0)).where(TextChange.project_id == project_id)
+    return int(session.scalar(query.where(or_(after, undone))) or 0)
 
 
-def store_change(session: Session, project: Project, plan: TextPlan, who: str, source: str) -> TextChange:
+def store_change(session: Session, project: Project, plan: TextPlan, person_name: str, source: str) -> TextChange:
     """Store what the plan says, all of it in this transaction. Raises InputError if too few texts would be left.
 
     An item's row never moves: a changed text is a new item, which its identifier names from now on, and a text that
@@ -58,14 +58,16 @@ def store_change(session: Session, project: Project, plan: TextPlan, who: str, s
     """
     last = session.scalar(select(func.max(TextChange.number)).where(TextChange.project_id == project.id)) or 0
     counts = {name: sum(plan.counts[kind] for kind in kinds) for name, kinds in _COUNTED.items()}
-    change = TextChange(project_id=project.id, number=last + 1, who=who, source=source[:500], measuring=0, **counts)
+    change = TextChange(
+        project_id=project.id, number=last + 1, who=person_name, source=source[:500], measuring=0, **counts
+    )
     session.add(change)
     session.flush()
     items = _add_items(session, project, plan, change)
     moves = [move if move.after is None or move.after >= 0 else _placed(move, items) for move in plan.moves]
     _point(session, project.id, plan.side, {move.name: move.after for move in moves})
     common = {"change_id": change.id, "project_id": project.id, "side": plan.side}
-    rows = ({"external_id": one.name, "before_id": one.before, "after_id": one.after} for one in moves)
+    rows = ({"external_id": move.name, "before_id": move.before, "after_id": move.after} for move in moves)
     add_rows(session, IdentifierChange, (common | row for row in rows))
     returned = _settle(session, {*_befores(moves), *_afters(moves)}, change.number)
     change.measuring = returned + _measuring(session, items)
@@ -89,7 +91,7 @@ def undo_change(session: Session, project: Project) -> TextChange:
     rows = session.execute(select(*columns, IdentifierChange.after_id).where(IdentifierChange.change_id == change.id))
     moves = rows.all()
     for side in {side for side, *_ in moves}:
-        _point(session, project.id, side, {name: before for of, name, before, _ in moves if of == side})
+        _point(session, project.id, side, {name: before for move_side, name, before, _ in moves if move_side == side})
     touched = {item for *_, before, after in moves for item in (before, after) if item is not None}
     _settle(session, touched, _brought_before(change))
     change.undone_at = now()
@@ -110,8 +112,8 @@ def _add_items(session: Session, project: Project, plan: TextPlan, change: TextC
             for item, split in zip(plan.new, splits, strict=True)
         ),
     )
-    mine = select(Item.id).where(Item.project_id == project.id, Item.added_in == change.number)
-    return list(session.scalars(mine.order_by(Item.id)))
+    query = select(Item.id).where(Item.project_id == project.id, Item.added_in == change.number)
+    return list(session.scalars(query.order_by(Item.id)))
 
 
 def _splits(session: Session, project: Project, plan: TextPlan, number: int) -> list[Split]:
@@ -123,13 +125,13 @@ def _splits(session: Session, project: Project, plan: TextPlan, number: int) -> 
     replaced = _replaced(session, plan)
     settings = Settings.model_validate(project.settings)
     rng = Random(f"split of new texts {settings.seed} {number}")
-    free = [at for at in range(len(plan.new)) if at not in replaced]
+    free = [place for place in range(len(plan.new)) if place not in replaced]
     # The share of few texts is no whole number: it is met on average, over many changes.
     chosen = rng.sample(free, int(settings.evaluation_share * len(free) + rng.random()))
     drawn = dict.fromkeys(free, Split.TRAIN) | dict.fromkeys(chosen, Split.EVALUATION)
     if plan.side == Side.RIGHT and _is_shared(session, project.id):
         drawn = dict.fromkeys(free, Split.BOTH)
-    return [(drawn | replaced)[at] for at in range(len(plan.new))]
+    return [(drawn | replaced)[place] for place in range(len(plan.new))]
 
 
 def _replaced(session: Session, plan: TextPlan) -> dict[int, Split]:
@@ -140,10 +142,10 @@ def _replaced(session: Session, plan: TextPlan) -> dict[int, Split]:
         if move.before is not None and move.after is not None and move.after < 0
     ]
     before = _splits_of(session, (item for _, item in moves))
-    found: dict[int, Split] = {}
+    splits: dict[int, Split] = {}
     for place, item in moves:
-        found[place] = Split.TRAIN if Split.TRAIN in (found.get(place), before[item]) else before[item]
-    return found
+        splits[place] = Split.TRAIN if Split.TRAIN in (splits.get(place), before[item]) else before[item]
+    return splits
 
 
 def _splits_of(session: Session, items: Iterable[int]) -> dict[int, Split]:
@@ -156,8 +158,8 @@ def _splits_of(session: Session, items: Iterable[int]) -> dict[int, Split]:
 
 def _is_shared(session: Session, project_id: int) -> bool:
     """Return whether the texts of the right list are in training and evaluation pairs."""
-    mine = select(Item.id).where(Item.project_id == project_id, Item.side == Side.RIGHT, Item.split == Split.BOTH)
-    return session.scalar(mine.limit(1)) is not None
+    query = select(Item.id).where(Item.project_id == project_id, Item.side == Side.RIGHT, Item.split == Split.BOTH)
+    return session.scalar(query.limit(1)) is not None
 
 
 def _placed(move: Move, items: Sequence[int]) -> Move:
@@ -175,9 +177,9 @@ def _afters(moves: Iterable[Move]) -> Iterable[int]:
 
 def _point(session: Session, project_id: int, side: Side, names: dict[str, int | None]) -> None:
     """Let each identifier name this item, or none."""
-    mine = (Identifier.project_id == project_id, Identifier.side == side)
+    conditions = (Identifier.project_id == project_id, Identifier.side == side)
     for chunk in chunks(names):
-        session.execute(delete(Identifier).where(*mine, Identifier.external_id.in_(chunk)))
+        session.execute(delete(Identifier).where(*conditions, Identifier.external_id.in_(chunk)))
     common = {"project_id": project_id, "side": side}
     rows = ({"external_id": name, "item_id": item} for name, item in names.items() if item is not None)
     add_rows(session, Identifier, (common | row for row in rows))
@@ -201,13 +203,16 @@ def _settle(session: Session, items: Iterable[int], added_in: int | ColumnElemen
     counted = 0
     time = now()
     for chunk in chunks(items):
-        here = Item.id.in_(chunk)
-        goes = and_(here, ~named, Item.withdrawn_at.is_(None))
-        comes = and_(here, named, Item.withdrawn_at.is_not(None))
+        in_chunk = Item.id.in_(chunk)
+        goes = and_(in_chunk, ~named, Item.withdrawn_at.is_(None))
+        comes = and_(in_chunk, named, Item.withdrawn_at.is_not(None))
         measures = Item.split != Split.TRAIN
         counted += session.scalar(select(func.count()).select_from(Item).where(or_(goes, comes), measures)) or 0
-        for which, values in ((goes, {"withdrawn_at": time}), (comes, {"withdrawn_at": None, "added_in": added_in})):
-            session.execute(update(Item).where(which).values(values).execution_options(synchronize_session=False))
+        for condition, values in (
+            (goes, {"withdrawn_at": time}),
+            (comes, {"withdrawn_at": None, "added_in": added_in}),
+        ):
+            session.execute(update(Item).where(condition).values(values).execution_options(synchronize_session=False))
     return counted
 
 
@@ -243,8 +248,8 @@ def _known(session: Session, items: Iterable[int]) -> set[tuple[int, int]]:
 
 
 def _require_enough(session: Session, project: Project) -> None:
-    there = select(Item.side, func.count()).where(*present(project.id), Item.split != Split.EVALUATION)
-    counts = dict(session.execute(there.group_by(Item.side)).tuples().all())
+    query = select(Item.side, func.count()).where(*present(project.id), Item.split != Split.EVALUATION)
+    counts = dict(session.execute(query.group_by(Item.side)).tuples().all())
     left = counts.get(Side.LEFT, 0)
     right = counts.get(Side.RIGHT, 0)
     if left < 2 if project.kind == Kind.SYMMETRIC else not (left and right):

@@ -87,9 +87,9 @@ def plan_texts(
     plan = TextPlan(side, state_of(session, project_id))
     known = _named(session, project_id, side, [name for text in texts for name in text.ids])
     texts = [replace(text, ids=tuple(map(known.spelt, text.ids))) for text in texts]
-    there = _equal(session, project_id, side, {identity(text.text) for text in texts}, progress)
+    equal_texts = _equal(session, project_id, side, {identity(text.text) for text in texts}, progress)
     for text in texts:
-        _place(plan, text, known, there.get(identity(text.text)))
+        _place(plan, text, known, equal_texts.get(identity(text.text)))
     return plan
 
 
@@ -139,26 +139,28 @@ def _spelt(session: Session, project_id: int, side: Side, names: Sequence[str]) 
 
 
 def _named(session: Session, project_id: int, side: Side, names: Sequence[str]) -> ById[_Known]:
-    mine = (Identifier.project_id == project_id, Identifier.side == side)
-    wanted = select(Identifier.external_id, Item.id, Item.text).join(Item, Item.id == Identifier.item_id).where(*mine)
+    conditions = (Identifier.project_id == project_id, Identifier.side == side)
+    query = (
+        select(Identifier.external_id, Item.id, Item.text).join(Item, Item.id == Identifier.item_id).where(*conditions)
+    )
     return ById(
         (name, _Known(item, text))
         for chunk in chunks(spellings(names))
-        for name, item, text in session.execute(wanted.where(Identifier.external_id.in_(chunk)))
+        for name, item, text in session.execute(query.where(Identifier.external_id.in_(chunk)))
     )
 
 
 def _equal(
-    session: Session, project_id: int, side: Side, wanted: set[str], progress: Progress = no_progress
+    session: Session, project_id: int, side: Side, identities: set[str], progress: Progress = no_progress
 ) -> dict[str, int]:
     """Return the items of this side with these identities, withdrawn ones among them; reads every text once."""
-    mine = (Item.project_id == project_id, Item.side == side)
-    rows = session.execute(select(Item.id, Item.text).where(*mine), execution_options={"yield_per": CHUNK})
-    found: dict[str, int] = {}
+    conditions = (Item.project_id == project_id, Item.side == side)
+    rows = session.execute(select(Item.id, Item.text).where(*conditions), execution_options={"yield_per": CHUNK})
+    equal_items: dict[str, int] = {}
     read = 0
-    of_all = session.scalar(select(func.count()).where(*mine)) or 1
+    of_all = session.scalar(select(func.count()).where(*conditions)) or 1
     for part in rows.partitions():
-        found |= {key: id_ for id_, text in part if (key := identity(text)) in wanted}
+        equal_items |= {key: id_ for id_, text in part if (key := identity(text)) in identities}
         read += len(part)
         progress("comparing texts", read / of_all)
-    return found
+    return equal_items

@@ -72,7 +72,7 @@ def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) 
             if artifacts().exists():
                 artifacts().replace(artifacts().with_name(f"{MODELS}-before-{now():%Y-%m-%dT%H-%M-%S-%f}"))
             part.replace(artifacts())
-            publish(artifacts(), again=True)
+            publish(artifacts(), replace=True)
             _remove_others()
     finally:
         shutil.rmtree(part, ignore_errors=True)

@@ -210,8 +210,8 @@ def delete_project(engine: Engine, project_id: int, binned_before: datetime | No
             raise InputError(f"the project {project.name!r} was restored")
         jobs = list_jobs(session, project_id)
         for run in (pipeline_folder(job.id) for job in jobs if job.kind == PIPELINE):
-            require_unused(session, run, but=project_id)
-        add_event(session, person_of(engine), EventKind.REMOVED, about=project.name)  # its own events go with it
+            require_unused(session, run, excepted=project_id)
+        add_event(session, person_of(engine), EventKind.REMOVED, subject=project.name)  # its own events go with it
         folders = remove_project(session, project)
         forget([job.id for job in jobs])
     for folder in folders:

@@ -125,7 +125,7 @@ def _add_invited(
     subject: str | None = None,
 ) -> Person:
     person = add_person(session, name, password, at, issuer, subject, takes_over=False)
-    add_event(session, person.id, EventKind.ACCOUNT, about=person.name, new={"administrator": False})
+    add_event(session, person.id, EventKind.ACCOUNT, subject=person.name, new={"administrator": False})
     return person
 
 

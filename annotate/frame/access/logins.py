@@ -72,8 +72,8 @@ def _attempt(engine: Engine, name: str, address: str, at: datetime) -> int:
         logins.forget_attempts(session, before=at - WINDOW)
         attempt = logins.add_attempt(session, name, address, at)
     with writing(engine) as session:
-        mine, first = logins.failures(session, at - WINDOW, name=name, but=attempt)
-        theirs, first_there = logins.failures(session, at - WINDOW, address=address, but=attempt)
+        mine, first = logins.failures(session, at - WINDOW, name=name, excepted=attempt)
+        theirs, first_there = logins.failures(session, at - WINDOW, address=address, excepted=attempt)
         until = max([first] * (mine >= PER_NAME) + [first_there] * (theirs >= PER_ADDRESS), default=None)
         if until is None:
             return attempt
@@ -129,7 +129,7 @@ def log_out(engine: Engine, guest: Guest, at: datetime, everywhere: bool = False
     with writing(as_system(engine)) as session:
         if everywhere:
             logins.end_logins(session, guest.person_id, at)
-            add_event(session, guest.person_id, EventKind.LOGGED_OUT, about=guest.name)
+            add_event(session, guest.person_id, EventKind.LOGGED_OUT, subject=guest.name)
         else:
             logins.end_login(session, guest.login_id, at)
 
@@ -154,8 +154,8 @@ def change_own_password(engine: Engine, guest: Guest, old: str, new: str, addres
             raise InputError("you are no longer signed in: sign in again")
         logins.forget_attempts(session, only=attempt)
         session.get_one(Person, guest.person_id).password = new
-        add_event(session, guest.person_id, EventKind.PASSWORD, about=guest.name)
-        logins.end_logins(session, guest.person_id, at, but=guest.login_id)
+        add_event(session, guest.person_id, EventKind.PASSWORD, subject=guest.name)
+        logins.end_logins(session, guest.person_id, at, excepted=guest.login_id)
         session.get_one(Login, guest.login_id).rotated_at = at - logins.ROTATED  # the next page replaces the token
 
 

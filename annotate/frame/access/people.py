@@ -85,7 +85,7 @@ def _add(
     issuer, at_issuer = subject or (None, None)
     person = people.add_person(session, name, hashed, at, issuer, at_issuer, administrator)
     new = {"administrator": administrator}
-    add_event(session, person_of(session.connection()), EventKind.ACCOUNT, about=person.name, new=new)
+    add_event(session, person_of(session.connection()), EventKind.ACCOUNT, subject=person.name, new=new)
 
 
 def set_password(engine: Engine, name: str, password: str, at: datetime) -> None:
@@ -95,7 +95,7 @@ def set_password(engine: Engine, name: str, password: str, at: datetime) -> None
         person = people.person_named(session, name)
         person.password = hashed
         end_logins(session, person.id, at)
-        add_event(session, person_of(engine), EventKind.PASSWORD, about=person.name)
+        add_event(session, person_of(engine), EventKind.PASSWORD, subject=person.name)
 
 
 def set_role(engine: Engine, person_id: int, project_id: int, role: Role | None, at: datetime) -> None:
@@ -143,7 +143,7 @@ def disable(engine: Engine, person_id: int, at: datetime) -> None:
         require_another(session, person)
         person.disabled_at = person.changed_at = at
         end_logins(session, person.id, at)
-        add_event(session, person_of(engine), EventKind.DISABLED, about=person.name)
+        add_event(session, person_of(engine), EventKind.DISABLED, subject=person.name)
 
 
 def enable(engine: Engine, person_id: int, at: datetime) -> None:
@@ -152,14 +152,14 @@ def enable(engine: Engine, person_id: int, at: datetime) -> None:
         person = _person(session, person_id)
         person.disabled_at = None
         person.changed_at = at
-        add_event(session, person_of(engine), EventKind.ENABLED, about=person.name)
+        add_event(session, person_of(engine), EventKind.ENABLED, subject=person.name)
 
 
 def end_all_logins(engine: Engine, person_id: int, at: datetime) -> int:
     """End all logins of the person and return how many there were. Raises Refused without the right."""
     with acting(engine, Right.INSTALL) as session:
         person = _person(session, person_id)
-        add_event(session, person_of(engine), EventKind.LOGGED_OUT, about=person.name)
+        add_event(session, person_of(engine), EventKind.LOGGED_OUT, subject=person.name)
         return end_logins(session, person.id, at)
 
 

@@ -84,7 +84,7 @@ def join(engine: Engine, name: str, issuer: str, subject: str, wanted: Wanted, a
         raise InputError("no group of yours has a role here: ask an administrator")
     with writing(as_system(engine)) as session:
         person = add_person(session, name, None, at, issuer, subject, takes_over=False)
-        add_event(session, person.id, EventKind.ACCOUNT, about=person.name, new={"administrator": False})
+        add_event(session, person.id, EventKind.ACCOUNT, subject=person.name, new={"administrator": False})
         _follow(session, person, wanted, at)
 
 

@@ -61,7 +61,7 @@ def make(
             raise InputError("you are no longer signed in: sign in again")
         until = None if days is None else at + timedelta(days=days)
         new = {"purpose": purpose, "scopes": in_words(scopes)}
-        add_event(session, person_of(engine), EventKind.TOKEN, about=person.name, new=new)
+        add_event(session, person_of(engine), EventKind.TOKEN, subject=person.name, new=new)
         return tokens.add_token(session, person_id, purpose, scopes, at, until)
 
 
@@ -77,7 +77,7 @@ def withdraw(engine: Engine, person_id: int, token_id: int) -> None:
         if purpose is None:
             raise InputError(f"this person has no token number {token_id}: it may have been revoked; reload the page")
         name = session.get_one(Person, person_id).name
-        add_event(session, person_of(engine), EventKind.TOKEN_WITHDRAWN, about=name, old=purpose)
+        add_event(session, person_of(engine), EventKind.TOKEN_WITHDRAWN, subject=name, old=purpose)
 
 
 def list_tokens(engine: Engine, person_id: int) -> Sequence[ApiToken]:

@@ -56,8 +56,8 @@ def _id() -> sa.Column[Any]:
     return sa.Column("id", sa.Integer, primary_key=True)
 
 
-def _partial_index(name: str, *columns: str, where: str, unique: bool = False) -> sa.Index:
-    condition = sa.text(where)
+def _partial_index(name: str, *columns: str, predicate: str, unique: bool = False) -> sa.Index:
+    condition = sa.text(predicate)
     return sa.Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
@@ -164,9 +164,9 @@ _table(
     *_optional(sa.JSON, "field_lengths"),
     *_optional(sa.Integer, "added_in"),
     *_optional(_INSTANT, "withdrawn_at"),
-    _partial_index("ix_items_added", "project_id", "added_in", where="added_in IS NOT NULL"),
+    _partial_index("ix_items_added", "project_id", "added_in", predicate="added_in IS NOT NULL"),
     sa.Index("ix_items_counted", "project_id", "side", "split"),
-    _partial_index("ix_items_withdrawn", "project_id", where="withdrawn_at IS NOT NULL"),
+    _partial_index("ix_items_withdrawn", "project_id", predicate="withdrawn_at IS NOT NULL"),
 )
 _table(
     "jobs",
@@ -239,7 +239,7 @@ _table(
     *_optional(_INSTANT, "ended_at", "paused_at"),
     *_optional(sa.Text, "paused_why"),
     sa.UniqueConstraint("project_id", "number"),
-    _partial_index("ix_raters_in_use", "project_id", where="ended_at IS NULL", unique=True),
+    _partial_index("ix_raters_in_use", "project_id", predicate="ended_at IS NULL", unique=True),
 )
 _table(
     "studies",
@@ -437,7 +437,7 @@ _table(
     *_required(sa.Integer, "votes", server_default="1"),
     sa.UniqueConstraint("round_id", "left_id", "right_id"),
     sa.Index("ix_tasks_round_position", "round_id", "position"),
-    _partial_index("ix_tasks_several", "project_id", where="votes > 1"),
+    _partial_index("ix_tasks_several", "project_id", predicate="votes > 1"),
     sqlite_autoincrement=True,
 )
 _table(

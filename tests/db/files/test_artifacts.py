@@ -126,7 +126,7 @@ def test_damage_is_seen_and_copies_are_fetched_again(place: str, monkeypatch: py
         pass
     assert not list(other.glob("*safetensors*")) and not list(other.parents[3].rglob("*.part"))
     monkeypatch.setenv("ALLPAIRS_HOME", home)
-    publish(here, again=True)
+    publish(here, replace=True)
     with held(other_machine(monkeypatch, here)):
         assert contents(other) == FILES
     there.files.pipe_file(f"{there.root}/manifests/{MODEL}.json", b"[")
