@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import sha256
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -409,48 +409,3 @@ def batch_size_of(round_number: int, first: int, growth: float, kind: GrowthKind
     """
     times = {"exponential": growth**round_number, "linear": 1 + (growth - 1) * round_number, "constant": 1.0}
     return round(first * times[kind])
-
-
-class RaterKind(StrEnum):
-    """Where a machine rater's verdicts come from."""
-
-    ENDPOINT = "endpoint"  # a language model behind an OpenAI-compatible address
-    FUNCTION = "function"  # a Python function that the worker can import
-
-
-class RatedFor(StrEnum):
-    """What a machine rater is asked about pairs for: to compare it with labels and help with the batch, or an audit."""
-
-    LABELS = "labels"
-    AUDIT = "audit"
-
-
-LINE = r"^[^\x00-\x1f\x7f]*$"  # text without control characters
-_Line = Annotated[str, Field(max_length=200, pattern=LINE)]
-_Price = Annotated[float, Field(ge=0, le=1e6)]
-
-
-class RaterSetup(BaseModel):
-    """A project's machine rater. The key is not among it: the worker's environment has it, under `key_name`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: _Line = Field(min_length=1, max_length=60, description="Its name in exports and figures.")
-    kind: RaterKind = Field(RaterKind.ENDPOINT, description="A language model's endpoint, or a Python function.")
-    url: str = Field(
-        "", max_length=500, title="Address", description="The endpoint's address up to /v1, as of Ollama or vLLM."
-    )
-    model: _Line = Field("", description="The model's name at the endpoint.")
-    key_name: _Line = Field(
-        "", title="Variable with the key", description="The worker's environment variable, if the operator allows it."
-    )
-    function: _Line = Field(
-        "", title="Python function", description="In place of an endpoint: module:function, if the operator allows it."
-    )
-    samples: int = Field(1, ge=1, le=20, description="Answers for each pair; p is the share that says yes.")
-    examples: int = Field(6, ge=0, le=40, description="Labelled pairs in the prompt, as many positive as negative.")
-    price_in: _Price = Field(0.0, title="Price of prompts", description="For a million tokens of prompts; 0: free.")
-    price_out: _Price = Field(0.0, title="Price of answers", description="For a million tokens of answers; 0: free.")
-    budget: float = Field(0.0, ge=0, le=1e9, description="What it may cost in all; 0: no limit.")
-    pairs_a_minute: int = Field(0, ge=0, le=100_000, description="Maximum pairs a minute; 0: no limit.")
-    least_accuracy: float = Field(0.8, ge=0, le=1, description="Pause the rater once its accuracy is certainly lower.")

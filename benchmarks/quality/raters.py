@@ -22,10 +22,10 @@ import numpy as np
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.corpus.split import split_corpus
 from allpairs.db.domain import Settings, Verdict
-from allpairs.db.raters.agreement import weight_of
-from allpairs.db.raters.judged import Judged
-from allpairs.db.raters.routing import Asked, routed
+from allpairs.db.rating import Judged
 from allpairs.learner.data.dataset import Dataset
+from allpairs.learner.light.rating.agreement import verdict_weight
+from allpairs.learner.light.rating.routing import route_pairs
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.loop.round import choose, evaluate, refit
 from allpairs.learner.models.cosine_bert import Labelled, Weighted, train
@@ -88,7 +88,7 @@ class Trial:
         for number, size in enumerate(SIZES):
             rng = np.random.default_rng([self.settings.seed, number])
             batch = self.choose(people, size * (1 + READ), learned, rng)
-            weight = weight_of(checked)
+            weight = verdict_weight(checked)
             asked = np.arange(size)
             checks = np.arange(size)
             if arm.sensitivity is not None:
@@ -96,15 +96,15 @@ class Trial:
                 keys = self.dataset.keys(batch.left, batch.right).tolist()
                 if arm.routes and weight > 0:
                     likely = learned[1].probability(batch.score) > EVEN
-                    pairs = [Asked((key, 0), bool(match)) for key, match in zip(keys, likely, strict=True)]
-                    routes = routed(pairs, {(key, 0): said[key] for key in keys}, size, random.Random(number))
+                    verdicts = [said[key] for key in keys]
+                    routes = route_pairs(likely.tolist(), verdicts, size, random.Random(number))
                     asked = np.array(routes.order[:size])
                     checks = np.array(sorted(routes.checks))
                 read = read.with_pairs(self.labelled(batch))
                 checked += [
                     Judged((keys[at], 0), said[keys[at]], None, keys[at] in self.gold, None) for at in checks.tolist()
                 ]
-                weight = weight_of(checked)
+                weight = verdict_weight(checked)
             people = people.with_pairs(self.labelled(batch.take(asked)))
             learned = self.learn(people, self.verdicts(read, people, said), weight)
             counts = {"labels": len(people), "positives": people.positives, "verdicts": len(said)}

@@ -11,8 +11,9 @@ from sqlalchemy import BigInteger, Column, String
 
 from allpairs.db.corpus.cells import MAX_CELL, counted, shown
 from allpairs.db.corpus.text_columns import TextColumns
-from allpairs.db.domain import LONGEST_NOTE, EventKind, RaterSetup, Side
+from allpairs.db.domain import LONGEST_NOTE, EventKind, Side
 from allpairs.db.errors import InputError
+from allpairs.db.rating import RaterSetup
 from allpairs.db.schema.tables import (
     Answer,
     Base,

@@ -24,8 +24,8 @@ def rater_of_design(session: Session, design: Design) -> MachineRater | None:
     """Return the rater by whose verdicts the design draws pairs, in use or ended; None if there is none."""
     if RATER not in design.details:
         return None
-    mine = select(MachineRater).where(MachineRater.project_id == design.project_id)
-    return session.scalar(mine.where(MachineRater.number == design.details[RATER]["number"]))
+    raters = select(MachineRater).where(MachineRater.project_id == design.project_id)
+    return session.scalar(raters.where(MachineRater.number == design.details[RATER]["number"]))
 
 
 def let_read(session: Session, rater: MachineRater) -> None:
@@ -69,13 +69,13 @@ def pairs_like_unread(session: Session, rater: MachineRater, most: int) -> list[
     `require_readable`.
     """
     design, _ = require_readable(session, rater)
-    mine = select(Item.id).where(Item.project_id == rater.project_id, Item.withdrawn_at.is_(None))
-    mine = mine.where(Item.split != Split.TRAIN)
+    items = select(Item.id).where(Item.project_id == rater.project_id, Item.withdrawn_at.is_(None))
+    items = items.where(Item.split != Split.TRAIN)
     rated = select(func.count()).select_from(PairVerdict).where(PairVerdict.rater_id == rater.id)
-    read = session.scalar(rated.where(PairVerdict.left_id.in_(mine), PairVerdict.right_id.in_(mine))) or 0
-    left = _shuffled(session.scalars(mine.where(Item.side == Side.LEFT)), rater)
-    right = _shuffled(session.scalars(mine.where(Item.side == Side.RIGHT)), rater) or left[1:] + left[:1]
-    pairs = [(one, other) for one, other in zip(left, right, strict=False) if one != other]
+    read = session.scalar(rated.where(PairVerdict.left_id.in_(items), PairVerdict.right_id.in_(items))) or 0
+    left = _shuffled(session.scalars(items.where(Item.side == Side.LEFT)), rater)
+    right = _shuffled(session.scalars(items.where(Item.side == Side.RIGHT)), rater) or left[1:] + left[:1]
+    pairs = [(a, b) for a, b in zip(left, right, strict=False) if a != b]
     unread = max(sum(min(stratum["size"], IN_ORDER) for stratum in design.strata) - read, 0)
     return list(islice(cycle(pairs), min(most, unread)))
 

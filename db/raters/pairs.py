@@ -1,7 +1,6 @@
 """Which pairs a machine rater is asked about, and which labelled pairs its prompt may show."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, or_, select
@@ -13,20 +12,10 @@ from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.stable_random import chance
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.rating import LabelledPair
 from allpairs.db.schema.tables import Answer, Item, MachineRater, PairLabel, PairVerdict, Task
 
 RECENT = 1_000  # of the newest training labels of each kind: what examples are chosen from
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """A pair with its texts and whether people call it a match."""
-
-    left_id: int
-    right_id: int
-    left: str
-    right: str
-    match: bool
 
 
 def pairs_to_rate(session: Session, rater: MachineRater, most: int) -> list[Pair]:
@@ -42,8 +31,8 @@ def pairs_to_rate(session: Session, rater: MachineRater, most: int) -> list[Pair
 
 
 def _answered(session: Session, rater: MachineRater) -> list[Pair]:
-    mine = (PairLabel.project_id == rater.project_id, PairLabel.answer.in_(DECIDED))
-    return _unrated(session, rater, PairLabel, *mine)
+    decided = (PairLabel.project_id == rater.project_id, PairLabel.answer.in_(DECIDED))
+    return _unrated(session, rater, PairLabel, *decided)
 
 
 def _batch(session: Session, rater: MachineRater) -> list[Pair]:
@@ -56,23 +45,23 @@ def _batch(session: Session, rater: MachineRater) -> list[Pair]:
 
 
 def _unrated(
-    session: Session, rater: MachineRater, table: Any, *which: ColumnElement[bool], order: Any = None
+    session: Session, rater: MachineRater, table: Any, *conditions: ColumnElement[bool], order: Any = None
 ) -> list[Pair]:
     same = and_(PairVerdict.left_id == table.left_id, PairVerdict.right_id == table.right_id)
     rated = select(PairVerdict.id).where(PairVerdict.rater_id == rater.id, same).exists()
-    wanted = select(table.left_id, table.right_id).where(*which, ~rated, is_there(table, rater.project_id))
-    return [(left, right) for left, right in session.execute(wanted.order_by(order))]
+    query = select(table.left_id, table.right_id).where(*conditions, ~rated, is_there(table, rater.project_id))
+    return [(left, right) for left, right in session.execute(query.order_by(order))]
 
 
-def example_pool(session: Session, project_id: int) -> list[Labelled]:
+def example_pool(session: Session, project_id: int) -> list[LabelledPair]:
     """Return the newest training labels that a prompt may show: matches first, then the others, newest first.
 
     None that somebody contradicts, none that has an audit task, and none that measures: two evaluation texts.
     """
-    return [one for answer in DECIDED for one in _of_kind(session, project_id, answer)]
+    return [pair for answer in DECIDED for pair in _of_kind(session, project_id, answer)]
 
 
-def _of_kind(session: Session, project_id: int, answer: AnswerKind) -> Iterable[Labelled]:
+def _of_kind(session: Session, project_id: int, answer: AnswerKind) -> Iterable[LabelledPair]:
     left = aliased(Item)
     right = aliased(Item)
     pair = and_(Answer.left_id == PairLabel.left_id, Answer.right_id == PairLabel.right_id)
@@ -83,7 +72,7 @@ def _of_kind(session: Session, project_id: int, answer: AnswerKind) -> Iterable[
         Task.left_id == PairLabel.left_id,
         Task.right_id == PairLabel.right_id,
     )
-    wanted = (
+    query = (
         select(PairLabel.left_id, PairLabel.right_id, left.text, right.text)
         .join(left, left.id == PairLabel.left_id)
         .join(right, right.id == PairLabel.right_id)
@@ -102,5 +91,5 @@ def _of_kind(session: Session, project_id: int, answer: AnswerKind) -> Iterable[
         .order_by(PairLabel.answer_id.desc())
         .limit(RECENT)
     )
-    rows = session.execute(wanted)
-    return [Labelled(*row, answer == AnswerKind.POSITIVE) for row in rows]
+    rows = session.execute(query)
+    return [LabelledPair(*row, answer == AnswerKind.POSITIVE) for row in rows]

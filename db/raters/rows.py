@@ -1,30 +1,20 @@
 """The machine raters of a project, and what they have said."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import EventKind, RaterSetup, RaterUse
+from allpairs.db.domain import EventKind, RaterUse
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.projects.events import add_event
+from allpairs.db.rating import RaterSetup, Spent
 from allpairs.db.schema.tables import MachineRater, PairVerdict, now
 from allpairs.db.schema.tables.raters import LIMITS
 
 NO_RATER = "the project has no machine rater: set one up first"
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What a rater has rated and cost so far."""
-
-    pairs: int
-    tokens_in: int
-    tokens_out: int
-    cost: float
 
 
 def setup_of(rater: MachineRater) -> RaterSetup:
@@ -34,14 +24,14 @@ def setup_of(rater: MachineRater) -> RaterSetup:
 
 def raters_of(session: Session, project_id: int) -> Sequence[MachineRater]:
     """Return all raters that the project has had, the newest first."""
-    mine = select(MachineRater).where(MachineRater.project_id == project_id)
-    return session.scalars(mine.order_by(MachineRater.number.desc())).all()
+    raters = select(MachineRater).where(MachineRater.project_id == project_id)
+    return session.scalars(raters.order_by(MachineRater.number.desc())).all()
 
 
 def rater_in_use(session: Session, project_id: int) -> MachineRater | None:
     """Return the rater that is in use, paused or not."""
-    mine = select(MachineRater).where(MachineRater.project_id == project_id, MachineRater.ended_at.is_(None))
-    return session.scalar(mine)
+    in_use = select(MachineRater).where(MachineRater.project_id == project_id, MachineRater.ended_at.is_(None))
+    return session.scalar(in_use)
 
 
 def rater_to_ask(session: Session, project_id: int) -> MachineRater:
@@ -79,12 +69,12 @@ def last_verdict(session: Session, rater_id: int) -> datetime | None:
 
 def rated_pairs(session: Session, rater_id: int) -> set[Pair]:
     """Return the pairs that the rater has rated."""
-    wanted = select(PairVerdict.left_id, PairVerdict.right_id).where(PairVerdict.rater_id == rater_id)
-    return {(left, right) for left, right in session.execute(wanted)}
+    pairs = select(PairVerdict.left_id, PairVerdict.right_id).where(PairVerdict.rater_id == rater_id)
+    return {(left, right) for left, right in session.execute(pairs)}
 
 
-def pause(session: Session, rater: MachineRater, why: str) -> None:
-    """Pause the rater, so that it is asked nothing until a person resumes it; record why."""
+def pause(session: Session, rater: MachineRater, reason: str) -> None:
+    """Pause the rater, so that it is asked nothing until a person resumes it; record the reason."""
     rater.paused_at = now()
-    rater.paused_why = why
-    add_event(session, None, EventKind.RATER_PAUSED, rater.project_id, setup_of(rater).name, new=why)
+    rater.paused_why = reason
+    add_event(session, None, EventKind.RATER_PAUSED, rater.project_id, setup_of(rater).name, new=reason)

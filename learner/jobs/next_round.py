@@ -20,7 +20,6 @@ from allpairs.db.projects.projects import project_settings
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.stable_groups import Asked
 from allpairs.db.raters.rows import rater_at_work
-from allpairs.db.raters.training import teaching_of
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Job, Round, StoredModel, Task
 from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
@@ -31,7 +30,7 @@ from allpairs.learner.jobs.data.project_data import known_keys, read_labels, rea
 from allpairs.learner.jobs.data.round_files import rescored_of, round_folder, tidy_folders, vectors_path
 from allpairs.learner.jobs.data.round_plan import Plan, layer_of, planned_data
 from allpairs.learner.jobs.data.stored_vectors import load_vectors
-from allpairs.learner.jobs.data.stored_verdicts import read_verdicts
+from allpairs.learner.jobs.data.stored_verdicts import read_verdicts, teaching_of
 from allpairs.learner.jobs.data.strategy_inputs import background_of
 from allpairs.learner.jobs.entities.measure import measure_groups
 from allpairs.learner.jobs.kept_groups import followed

@@ -15,20 +15,17 @@ from dbos import DBOS
 from sqlalchemy import Engine, update
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import RatedFor, RaterSetup, Settings
+from allpairs.db.domain import Settings
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.progress import Progress
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.jobs import RATE
 from allpairs.db.projects.projects import project_settings
-from allpairs.db.raters.agreement import wrong_too_often
 from allpairs.db.raters.audits import let_read
-from allpairs.db.raters.costs import cost_of, most_cost
-from allpairs.db.raters.examples import Known, prompt_for, with_words
-from allpairs.db.raters.judged import judged_pairs
 from allpairs.db.raters.pairs import example_pool, pairs_to_rate
-from allpairs.db.raters.prompt import Prompt
 from allpairs.db.raters.rows import last_verdict, limited, pause, rated_pairs, rater_to_ask, setup_of, spent_by
+from allpairs.db.raters.verdicts import judged_pairs
+from allpairs.db.rating import LabelledPair, RatedFor, RaterSetup
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import MachineRater, PairVerdict, now
 from allpairs.learner.jobs.audit.read_pairs import pairs_to_read
@@ -38,6 +35,9 @@ from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.jobs.queue.turns import LONGEST, Turn
 from allpairs.learner.jobs.route import route_batch
+from allpairs.learner.light.rating.agreement import reason_to_pause
+from allpairs.learner.light.rating.costs import most_cost, price
+from allpairs.learner.light.rating.prompt import Prompt, prompt_for
 from allpairs.learner.outside.waiting import Heed, rest
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.rating import Rater, Rating
@@ -110,16 +110,16 @@ class _Asking:
     settings: Settings
     pairs: list[Pair]
     texts: dict[int, str]
-    known: list[Known]
+    pool: list[LabelledPair]
     rated_before: int  # pairs of the job, before it gave way or was killed
     rated: int
     cost: float
     since_last: float  # seconds since the last verdict before
 
-    def of(self, pair: Pair) -> tuple[Prompt, str, str]:
+    def prompt(self, pair: Pair) -> tuple[Prompt, str, str]:
         """Return the prompt for the pair, and its texts."""
         left, right = (self.texts[item] for item in pair)
-        return prompt_for(self.known, self.settings, pair, left, right, self.setup.examples), left, right
+        return prompt_for(self.pool, self.settings, pair, left, right, self.setup.examples), left, right
 
 
 def _read(session: Session, row: MachineRater, pairs: list[Pair]) -> _Asking:
@@ -128,11 +128,11 @@ def _read(session: Session, row: MachineRater, pairs: list[Pair]) -> _Asking:
     last = last_verdict(session, row.id)
     settings = project_settings(session, row.project_id)
     since_last = math.inf if last is None else (now() - last).total_seconds()
-    left = [pair for pair in pairs if pair not in rated]
-    known = with_words(example_pool(session, row.project_id)) if setup_of(row).examples else []
-    texts = item_texts(session, set(chain.from_iterable(left)))
-    before = len(pairs) - len(left)
-    return _Asking(row.id, setup_of(row), settings, left, texts, known, before, spent.pairs, spent.cost, since_last)
+    unrated = [pair for pair in pairs if pair not in rated]
+    pool = example_pool(session, row.project_id) if setup_of(row).examples else []
+    texts = item_texts(session, set(chain.from_iterable(unrated)))
+    before = len(pairs) - len(unrated)
+    return _Asking(row.id, setup_of(row), settings, unrated, texts, pool, before, spent.pairs, spent.cost, since_last)
 
 
 def _ask(engine: Engine, asking: _Asking, rater: Rater, progress: Progress) -> str:
@@ -141,11 +141,11 @@ def _ask(engine: Engine, asking: _Asking, rater: Rater, progress: Progress) -> s
     pace = Pace(setup.pairs_a_minute, asking.since_last)
     turn = Turn()
     total = asking.rated_before + len(asking.pairs)
-    for at, pair in enumerate(asking.pairs):
-        stage = f"{asking.rated_before + at:,} of {total:,} pairs, cost so far {cost:,.2f}"
-        heed = _Heed(progress, turn, rater, rater.answers, stage, at / len(asking.pairs))
+    for index, pair in enumerate(asking.pairs):
+        stage = f"{asking.rated_before + index:,} of {total:,} pairs, cost so far {cost:,.2f}"
+        heed = _Heed(progress, turn, rater, rater.answers, stage, index / len(asking.pairs))
         heed.report()
-        prompt, left, right = asking.of(pair)
+        prompt, left, right = asking.prompt(pair)
         if setup.budget and cost + most_cost(setup, prompt.tokens(left, right)) > setup.budget:
             return _pause(engine, asking.rater_id, f"the next pair could exceed its budget of {setup.budget:,.2f}")
         try:
@@ -153,10 +153,10 @@ def _ask(engine: Engine, asking: _Asking, rater: Rater, progress: Progress) -> s
             rating = rater.rate(prompt, left, right, heed)
         except _PutOff:
             return ""
-        cost += cost_of(setup, rating.tokens_in, rating.tokens_out)
-        if stopped := _store(engine, asking, pair, rating, prompt.version, asking.rated + at + 1):
+        cost += price(setup, rating.tokens_in, rating.tokens_out)
+        if stopped := _store(engine, asking, pair, rating, prompt.version, asking.rated + index + 1):
             return stopped
-        if turn.is_over() and at + 1 < len(asking.pairs):
+        if turn.is_over() and index + 1 < len(asking.pairs):
             return ""
     return f"{total:,} pairs rated"
 
@@ -197,29 +197,29 @@ def _store(engine: Engine, asking: _Asking, pair: Pair, rating: Rating, prompt: 
         _keep(session, asking, pair, rating, prompt)
         if row.ended_at is not None:
             return ENDED
-        why = wrong_too_often(judged_pairs(session, row), asking.setup) if number % EVERY == 0 else None
-        if why is not None:
-            pause(session, row, why)
-        return why or ""
+        reason = reason_to_pause(judged_pairs(session, row), asking.setup) if number % EVERY == 0 else None
+        if reason is not None:
+            pause(session, row, reason)
+        return reason or ""
 
 
 def _keep(session: Session, asking: _Asking, pair: Pair, rating: Rating, prompt: str) -> None:
     """Add the verdict; if there is one already, what it cost to ask once more."""
-    used = rating.tokens_in, rating.tokens_out
-    paid = {"tokens_in": used[0], "tokens_out": used[1], "cost": cost_of(asking.setup, *used)}
-    of = {"rater_id": asking.rater_id, "left_id": pair[0], "right_id": pair[1]}
-    more = {name: limited(name, getattr(PairVerdict, name) + value) for name, value in paid.items()}
-    there = update(PairVerdict).filter_by(**of).values(more)
-    if not session.execute(there).rowcount:  # type: ignore[attr-defined]
-        project_id = session.get_one(MachineRater, asking.rater_id).project_id
-        session.add(PairVerdict(project_id=project_id, verdict=rating.verdict, p=rating.p, prompt=prompt, **of, **paid))
+    cost = price(asking.setup, rating.tokens_in, rating.tokens_out)
+    amounts = {"tokens_in": rating.tokens_in, "tokens_out": rating.tokens_out, "cost": cost}
+    key = {"rater_id": asking.rater_id, "left_id": pair[0], "right_id": pair[1]}
+    sums = {name: limited(name, getattr(PairVerdict, name) + amount) for name, amount in amounts.items()}
+    addition = update(PairVerdict).filter_by(**key).values(sums)
+    if not session.execute(addition).rowcount:  # type: ignore[attr-defined]
+        key["project_id"] = session.get_one(MachineRater, asking.rater_id).project_id
+        session.add(PairVerdict(verdict=rating.verdict, p=rating.p, prompt=prompt, **key, **amounts))
         session.flush()
 
 
-def _pause(engine: Engine, rater_id: int, why: str) -> str:
+def _pause(engine: Engine, rater_id: int, reason: str) -> str:
     with writing(engine) as session:
-        pause(session, session.get_one(MachineRater, rater_id), why)
-    return why
+        pause(session, session.get_one(MachineRater, rater_id), reason)
+    return reason
 
 
 class Pace:
@@ -236,7 +236,9 @@ class Pace:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._apart = MINUTE / a_minute if a_minute else 0.0
-        self._clock, self._sleep, self._next = clock, sleep, clock() + self._apart - since_last
+        self._clock = clock
+        self._sleep = sleep
+        self._next = clock() + self._apart - since_last
 
     def __call__(self, heed: Heed) -> None:
         """Wait for the next pair's turn; heed: called while it waits."""

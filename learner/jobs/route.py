@@ -11,14 +11,14 @@ from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.labels.withdrawn import is_there
 from allpairs.db.projects.projects import project_settings
-from allpairs.db.raters.judged import verdicts_of
-from allpairs.db.raters.routing import Asked, routed
 from allpairs.db.raters.rows import rater_at_work
-from allpairs.db.raters.training import trained_weight
+from allpairs.db.raters.verdicts import judged_pairs, verdicts_of
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Lease, Round, Task, now
 from allpairs.learner.jobs.queue.job_state import database
 from allpairs.learner.jobs.queue.steps import job_step
+from allpairs.learner.light.rating.agreement import verdict_weight
+from allpairs.learner.light.rating.routing import route_pairs
 
 LEAST_RATED = 0.5  # share of the pairs: a batch that came while the rater read the one before waits for its own job
 EVEN = 0.5  # a matcher that gives no probability, before the first training, contradicts nobody
@@ -34,28 +34,31 @@ def route_batch(project_id: int) -> str:
         with reading(engine) as session:
             settings = project_settings(session, project_id)
             rater = rater_at_work(session, project_id, settings.rater_use)
-            if settings.rater_use != "route" or rater is None or not trained_weight(session, rater):
+            if settings.rater_use != "route" or rater is None:
                 return ""
-            said = verdicts_of(session, rater)
+            if not verdict_weight(judged_pairs(session, rater, Purpose.TRAIN)):
+                return ""
+            verdicts = verdicts_of(session, rater)
         with writing(engine) as session:
-            return _put_in_order(session, project_id, said, settings.seed)
+            return _put_in_order(session, project_id, verdicts, settings.seed)
 
 
-def _put_in_order(session: Session, project_id: int, said: Mapping[Pair, Verdict], seed: int) -> str:
+def _put_in_order(session: Session, project_id: int, verdicts: Mapping[Pair, Verdict], seed: int) -> str:
     batch = newest_round(session, project_id, lock=True)
     tasks = [] if batch is None else _free(session, batch)
-    rated = sum((task.left_id, task.right_id) in said for task in tasks)
+    task_verdicts = [verdicts.get((task.left_id, task.right_id)) for task in tasks]
+    rated = len(tasks) - task_verdicts.count(None)
     if batch is None or not tasks or rated < LEAST_RATED * len(tasks) or _is_routed(session, batch):
         return ""
     size = sum(task.position < batch.size for task in tasks)
-    asked = [Asked((task.left_id, task.right_id), (task.p or 0.0) > EVEN) for task in tasks]
-    found = routed(asked, said, size, random.Random(f"{seed} {batch.id}"))
-    places = [task.position for task in tasks]
-    for place, at in zip(places, found.order, strict=True):
-        tasks[at].position = place
-        if at not in found.checks:
-            tasks[at].strategy = ROUTED
-    return f"; people are asked about {size:,} of {len(tasks):,} pairs, {len(found.checks):,} of them spot checks"
+    matches = [(task.p or 0.0) > EVEN for task in tasks]
+    routes = route_pairs(matches, task_verdicts, size, random.Random(f"{seed} {batch.id}"))
+    positions = [task.position for task in tasks]
+    for position, index in zip(positions, routes.order, strict=True):
+        tasks[index].position = position
+        if index not in routes.checks:
+            tasks[index].strategy = ROUTED
+    return f"; people are asked about {size:,} of {len(tasks):,} pairs, {len(routes.checks):,} of them spot checks"
 
 
 def _free(session: Session, batch: Round) -> list[Task]:
@@ -64,11 +67,11 @@ def _free(session: Session, batch: Round) -> list[Task]:
         Answer.project_id == Task.project_id, Answer.left_id == Task.left_id, Answer.right_id == Task.right_id
     )
     leased = select(Lease.task_id).where(Lease.task_id == Task.id, Lease.expires_at > now())
-    mine = (Task.round_id == batch.id, Task.purpose == Purpose.TRAIN, Task.votes == 1)
-    wanted = select(Task).where(*mine, is_there(Task, batch.project_id), ~answered.exists(), ~leased.exists())
-    return list(session.scalars(wanted.order_by(Task.position)))
+    training = (Task.round_id == batch.id, Task.purpose == Purpose.TRAIN, Task.votes == 1)
+    free = select(Task).where(*training, is_there(Task, batch.project_id), ~answered.exists(), ~leased.exists())
+    return list(session.scalars(free.order_by(Task.position)))
 
 
 def _is_routed(session: Session, batch: Round) -> bool:
-    routed_ = select(Task.id).where(Task.round_id == batch.id, Task.strategy == ROUTED)
-    return session.scalar(routed_.limit(1)) is not None
+    routed = select(Task.id).where(Task.round_id == batch.id, Task.strategy == ROUTED)
+    return session.scalar(routed.limit(1)) is not None

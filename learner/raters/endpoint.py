@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 from pydantic import ValidationError
 
 from allpairs.db.loopback import is_loopback
-from allpairs.db.raters.prompt import MALFORMED, MOST_ANSWER, Message, Prompt
+from allpairs.learner.light.rating.prompt import MALFORMED, MOST_ANSWER, Message, Prompt
 from allpairs.learner.outside.exchange import PORTS, Incoming, Outgoing, Unanswered, exchange
 from allpairs.learner.outside.waiting import Heed, no_heed, rest
 from allpairs.learner.raters.answers import Completion, Usage

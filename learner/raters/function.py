@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from allpairs.db.domain import Verdict
-from allpairs.db.raters.prompt import Prompt
+from allpairs.learner.light.rating.prompt import Prompt
 from allpairs.learner.outside.waiting import Heed, attend, no_heed
 from allpairs.learner.raters.rating import RaterError, Rating
 

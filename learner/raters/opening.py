@@ -3,8 +3,7 @@
 import random
 from collections.abc import Mapping
 
-from allpairs.db.domain import RaterKind, RaterSetup
-from allpairs.db.raters.setup_checks import require_usable
+from allpairs.db.rating import RaterKind, RaterSetup, require_usable
 from allpairs.learner.raters.endpoint import Endpoint
 from allpairs.learner.raters.function import find_function
 from allpairs.learner.raters.rating import Rater, RaterError

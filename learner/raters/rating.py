@@ -5,7 +5,7 @@ from typing import Protocol
 
 from allpairs.db.domain import Verdict
 from allpairs.db.errors import InputError
-from allpairs.db.raters.prompt import Prompt
+from allpairs.learner.light.rating.prompt import Prompt
 from allpairs.learner.outside.waiting import Heed, no_heed
 
 

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, update
 
-from allpairs.db.domain import AnswerKind, RaterKind, RaterSetup, Verdict
+from allpairs.db.domain import AnswerKind, Verdict
 from allpairs.db.labels.pairs import Pair
-from allpairs.db.raters.prompt import Example, Prompt
+from allpairs.db.rating import RaterKind, RaterSetup
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, MachineRater, PairVerdict, now
+from allpairs.learner.light.rating.prompt import Prompt, PromptExample
 from allpairs.learner.outside.waiting import Heed, no_heed
 from allpairs.learner.raters.endpoint import Endpoint
 from allpairs.learner.raters.opening import open_rater
@@ -190,7 +191,7 @@ def dripping(piece: bytes = b"H", seconds: float = 0.05) -> Iterator[str]:
 PROMPT = Prompt(
     "Do both ask the same?",
     "Same: one answer serves both.",
-    (Example("a", "b", Verdict.YES), Example("c", "d", Verdict.NO)),
+    (PromptExample("a", "b", Verdict.YES), PromptExample("c", "d", Verdict.NO)),
 )
 SECRET = "sk-secret-0815"
 

@@ -51,10 +51,12 @@ PACKAGES = {
     "db.projects": "corpus results schema",
     "db.labels": "projects schema",
     "db.texts": "corpus projects schema",
-    "db.maintenance": "corpus files labels projects results schema",
-    "db.raters": "labels projects schema",
+    "db.maintenance": "corpus files labels projects rating results schema",
+    "db.rating": "",
+    "db.raters": "labels projects rating schema",
     "learner.light.catalog": "",
     "learner.light.groups": "db.corpus",
+    "learner.light.rating": "db.rating",
     "learner.light.stats": "",
     "learner.metrics": "",
     "learner.outside": "",
@@ -69,7 +71,7 @@ PACKAGES = {
     "learner.scorers": "backbones metrics models runtime search",
     "learner.scoring": "data models search second_stage db.corpus db.files",
     "learner.evaluation": "data metrics models runtime scorers search db.corpus",
-    "learner.raters": "outside db.raters",
+    "learner.raters": "light.rating outside db.rating",
     "learner.loop": (
         "data evaluation light.catalog models runtime scorers scoring search second_stage strategies db.corpus"
     ),
@@ -84,8 +86,8 @@ PACKAGES = {
         "db.corpus db.files"
     ),
     "learner.jobs": (
-        "backbones data evaluation experiment light.catalog light.groups loop models outside pipelines raters "
-        "runtime scorers scoring search second_stage strategies db"
+        "backbones data evaluation experiment light.catalog light.groups light.rating loop models outside pipelines "
+        "raters runtime scorers scoring search second_stage strategies db"
     ),
     "learner.published": "evaluation experiment models pipelines search db.corpus",
     "learner.serving": "data jobs scoring search db",
@@ -187,6 +189,7 @@ LIBRARIES = {
 }
 LIGHT = {  # what packages that everything stands on may import beside the standard library
     **dict.fromkeys(WORDS, ("pydantic",)),
+    "db.rating": ("pydantic",),
     "db.confusables": ("confusable_homoglyphs",),
     "learner.light.catalog": ("pydantic",),
     "db.files": ("fsspec", "numpy", "obstore", "portalocker"),

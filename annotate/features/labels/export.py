@@ -23,7 +23,7 @@ from allpairs.db.labels.pairs import splits_of
 from allpairs.db.labels.withdrawn import withdrawn_items
 from allpairs.db.projects.items import item_texts, known_identifiers
 from allpairs.db.projects.projects import project_named, project_of
-from allpairs.db.raters.judged import all_verdicts
+from allpairs.db.raters.verdicts import all_verdicts
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import PairVerdict, Project
 

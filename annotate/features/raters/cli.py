@@ -17,7 +17,7 @@ from allpairs.annotate.features.raters.rater_state import (
 from allpairs.annotate.features.raters.worth import COLUMNS, quality_rows, worth_sentences
 from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark, with_options
 from allpairs.annotate.kit.jobs.requests import request_rating, worker_alive
-from allpairs.db.domain import RatedFor, RaterSetup
+from allpairs.db.rating import RatedFor, RaterSetup
 from allpairs.program import group
 
 rater = group("A program that is asked whether pairs match, kept apart from people's answers, and measured.")

@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session
 
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
-from allpairs.db.domain import EventKind, RaterKind, RaterSetup
+from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event
 from allpairs.db.raters.rows import NO_RATER, rater_in_use, raters_of, setup_of
-from allpairs.db.raters.setup_checks import require_usable
+from allpairs.db.rating import RaterKind, RaterSetup, require_usable
 from allpairs.db.schema.engine import person_of
 from allpairs.db.schema.tables import MachineRater, Person, now
 

@@ -13,21 +13,22 @@ from allpairs.annotate.features.raters.worth import RaterWorth, worth_of
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import require
 from allpairs.annotate.kit.api.schema import Given
-from allpairs.db.domain import RatedFor, RaterKind, RaterSetup, Settings
+from allpairs.db.domain import Purpose, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.reviews import shared_votes
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.projects import live_project, project_of
 from allpairs.db.raters.audits import pairs_like_unread
-from allpairs.db.raters.costs import estimate
-from allpairs.db.raters.examples import prompt_for, with_words
-from allpairs.db.raters.judged import judged_pairs, verdicts_of
 from allpairs.db.raters.pairs import example_pool, pairs_to_rate
 from allpairs.db.raters.rows import NO_RATER, rater_in_use, raters_of, setup_of, spent_by
-from allpairs.db.raters.training import trained_weight
+from allpairs.db.raters.verdicts import judged_pairs, verdicts_of
+from allpairs.db.rating import RatedFor, RaterKind, RaterSetup
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import MachineRater
+from allpairs.learner.light.rating.agreement import verdict_weight
+from allpairs.learner.light.rating.costs import estimate_cost
+from allpairs.learner.light.rating.prompt import prompt_for
 
 SAMPLED = 100  # pairs whose prompts are written to estimate those of all
 
@@ -118,7 +119,7 @@ def read_worth(engine: Engine, project_id: int) -> RaterWorth | None:
             return None
         votes = shared_votes(session, project_id, drawn=False)
         judged = judged_pairs(session, newest)
-        weight = trained_weight(session, newest)
+        weight = verdict_weight(judged_pairs(session, newest, Purpose.TRAIN))
         return worth_of(judged, verdicts_of(session, newest), votes, weight)
 
 
@@ -139,19 +140,19 @@ def dry_run(engine: Engine, project_id: int, most: int, purpose: RatedFor = Rate
         choose = pairs_like_unread if purpose == RatedFor.AUDIT else pairs_to_rate
         prompts = _prompts(session, rater, setup, choose(session, rater, most))
     budget_left = setup.budget - spent.cost if setup.budget else None
-    cost = estimate(setup, prompts, spent)
+    cost = estimate_cost(setup, prompts, spent)
     return RaterEstimate(**asdict(cost), leaves=what_leaves(setup), budget_left=budget_left)
 
 
 def _prompts(session: Session, rater: MachineRater, setup: RaterSetup, pairs: list[Pair]) -> list[int]:
     """Return the tokens of each pair's prompt, beyond the first pairs the mean of these."""
     settings = Settings.model_validate(project_of(session, rater.project_id).settings)
-    known = with_words(example_pool(session, rater.project_id)) if setup.examples else []
+    pool = example_pool(session, rater.project_id) if setup.examples else []
     texts = item_texts(session, set(chain.from_iterable(pairs[:SAMPLED])))
     tokens = []
     for pair in pairs[:SAMPLED]:
         left, right = (texts[item] for item in pair)
-        tokens.append(prompt_for(known, settings, pair, left, right, setup.examples).tokens(left, right))
+        tokens.append(prompt_for(pool, settings, pair, left, right, setup.examples).tokens(left, right))
     mean = round(sum(tokens) / len(tokens)) if tokens else 0
     return tokens + [mean] * (len(pairs) - len(tokens))
 

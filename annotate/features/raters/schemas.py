@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, field_validator
 from allpairs.annotate.features.webhooks.schemas import HOST
 from allpairs.annotate.kit.api.schema import LARGEST, Asked, Given, as_whole
 from allpairs.annotate.kit.jobs.requests import MOST_RATED
-from allpairs.db.domain import RatedFor, RaterSetup, Verdict
-from allpairs.db.raters.setup_checks import FUNCTION
+from allpairs.db.domain import Verdict
+from allpairs.db.rating import FUNCTION, RatedFor, RaterSetup
 
 MOST_VERDICTS = 1_000
 

@@ -30,8 +30,8 @@ from allpairs.annotate.kit.ui.figure import plot, table_behind
 from allpairs.annotate.kit.ui.job_watch import watch
 from allpairs.annotate.kit.ui.model_form import model_form
 from allpairs.annotate.kit.ui.state import engine, may
-from allpairs.db.domain import RatedFor, RaterSetup
 from allpairs.db.projects.jobs import RATE
+from allpairs.db.rating import RatedFor, RaterSetup
 
 PAIRS_HELP = "Pairs that people answered, and pairs of the open batch; half of each, if there are enough."
 USUAL_PAIRS = 100

@@ -11,7 +11,7 @@ from allpairs.annotate.kit.api.schema import Given
 from allpairs.db.domain import DECIDED, AnswerKind, Verdict
 from allpairs.db.estimate import Estimate, wilson
 from allpairs.db.labels.pairs import Pair
-from allpairs.db.raters.judged import Judged
+from allpairs.db.rating import Judged
 from allpairs.learner.light.stats.alternative_annotator import (
     PAIRS,
     PEOPLE,

@@ -16,7 +16,7 @@ from allpairs.annotate.frame.access.other_projects import project_for, require_m
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.kit.jobs.training_news import why_no_training
-from allpairs.db.domain import Kind, RatedFor, Settings
+from allpairs.db.domain import Kind, Settings
 from allpairs.db.errors import Busy, InputError
 from allpairs.db.labels.tasks import open_audit_batch, unanswered
 from allpairs.db.projects import jobs, queues
@@ -43,7 +43,7 @@ from allpairs.db.projects.records import require_column
 from allpairs.db.projects.stable_groups import asked_as_before
 from allpairs.db.raters.audits import require_readable
 from allpairs.db.raters.rows import rater_to_ask, setup_of
-from allpairs.db.raters.setup_checks import require_usable
+from allpairs.db.rating import RatedFor, require_usable
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import as_system, reading
 from allpairs.db.schema.tables import Job, Worker

@@ -12,7 +12,7 @@ from allpairs.db.labels.tasks import batch_progress, newest_round
 from allpairs.db.labels.training_labels import training_labels_changed
 from allpairs.db.projects.jobs import NEXT_ROUND, last_job
 from allpairs.db.projects.projects import project_settings
-from allpairs.db.raters.training import verdicts_since
+from allpairs.db.raters.verdicts import verdicts_since
 from allpairs.db.schema.tables import Event, Round, StoredModel, now
 
 TEXTS = (EventKind.TEXTS, EventKind.TEXTS_BACK)

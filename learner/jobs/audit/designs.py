@@ -13,8 +13,8 @@ from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.progress import Progress
 from allpairs.db.raters.audits import rater_of_design
-from allpairs.db.raters.judged import verdicts_of
 from allpairs.db.raters.rows import setup_of
+from allpairs.db.raters.verdicts import verdicts_of
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Design, StoredModel
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all

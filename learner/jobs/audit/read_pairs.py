@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Verdict
 from allpairs.db.labels.pairs import Pair
-from allpairs.db.raters.judged import verdicts_of
+from allpairs.db.raters.verdicts import verdicts_of
 from allpairs.db.schema.tables import MachineRater
 from allpairs.learner.evaluation.audit.verdicts import NO, UNREAD, YES
 from allpairs.learner.jobs.audit.designs import Drawn, read_designs

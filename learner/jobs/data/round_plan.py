@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Settings
-from allpairs.db.raters.training import Teaching
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.data.stored_verdicts import Teaching
 from allpairs.learner.models.output_layer import OutputLayer
 
 Plan = dict[str, Any]

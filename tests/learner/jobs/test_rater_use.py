@@ -10,8 +10,8 @@ from sqlalchemy import Engine, select
 from allpairs.db.domain import ROUTED, AnswerKind, Purpose, Verdict
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.projects.jobs import RATE
-from allpairs.db.raters.judged import judged_pairs
 from allpairs.db.raters.rows import rater_in_use
+from allpairs.db.raters.verdicts import judged_pairs
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item, Job, Lease, MachineRater, Project, Task, now
 from allpairs.learner.jobs import make_model

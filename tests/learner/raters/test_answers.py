@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allpairs.db.domain import Verdict
-from allpairs.db.raters.prompt import MOST_ANSWER
+from allpairs.learner.light.rating.prompt import MOST_ANSWER
 from allpairs.learner.raters.answers import MOST_TOKENS
 from allpairs.learner.raters.endpoint import read_completion
 from allpairs.learner.raters.rating import Rating

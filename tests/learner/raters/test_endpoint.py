@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from allpairs.db.domain import RaterKind, RaterSetup, Verdict
+from allpairs.db.domain import Verdict
 from allpairs.db.errors import InputError
-from allpairs.db.raters.prompt import MOST_ANSWER
+from allpairs.db.rating import RaterKind, RaterSetup
+from allpairs.learner.light.rating.prompt import MOST_ANSWER
 from allpairs.learner.raters.endpoint import LONGEST, Endpoint
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.patience import LONGEST_WAIT, TRIES

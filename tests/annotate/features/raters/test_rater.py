@@ -7,7 +7,7 @@ import pytest
 from allpairs.annotate.features.raters.worth import COLUMNS, FEWEST, quality_rows, worth_of, worth_sentences
 from allpairs.db.domain import AnswerKind, Verdict
 from allpairs.db.estimate import Estimate
-from allpairs.db.raters.judged import Judged
+from allpairs.db.rating import Judged
 
 YES, NO, ABSTAIN = Verdict
 P, N = AnswerKind.POSITIVE, AnswerKind.NEGATIVE

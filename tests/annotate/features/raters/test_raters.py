@@ -19,11 +19,12 @@ from allpairs.annotate.features.raters.rater_state import dry_run, rating_in_wor
 from allpairs.annotate.frame.access import people
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.kit.jobs import requests
-from allpairs.db.domain import AnswerKind, RaterKind, Role, Verdict
+from allpairs.db.domain import AnswerKind, Role, Verdict
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.projects.jobs import RATE, open_job
 from allpairs.db.raters.rows import pause, rater_in_use
+from allpairs.db.rating import RaterKind
 from allpairs.db.schema.engine import as_person, reading, writing
 from allpairs.db.schema.tables import Item, Job, MachineRater, PairVerdict, now
 from tests.helpers.factories import make_project

@@ -7,10 +7,11 @@ import pytest
 from sqlalchemy import Engine, delete, select
 
 from allpairs.annotate.features.raters.rater_state import dry_run
-from allpairs.db.domain import RatedFor, Verdict
+from allpairs.db.domain import Verdict
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import RATE, add_job
 from allpairs.db.raters.audits import IN_ORDER, rater_of_design
+from allpairs.db.rating import RatedFor
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Item, MachineRater, PairLabel, PairVerdict, now
 from allpairs.learner.evaluation.audit.sampling_order import DEEP

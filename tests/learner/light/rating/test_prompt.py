@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from allpairs.db.domain import Verdict
-from allpairs.db.raters.prompt import Example, Prompt
+from allpairs.learner.light.rating.prompt import Prompt, PromptExample
 
-PROMPT = Prompt("Same?", "Rules", (Example("a", "b", Verdict.YES),))
+PROMPT = Prompt("Same?", "Rules", (PromptExample("a", "b", Verdict.YES),))
 
 
 def test_a_version_is_of_all_that_is_said_before_the_pair() -> None:
     others = [
         replace(PROMPT, question="Alike?"), replace(PROMPT, guidelines=""), replace(PROMPT, examples=()),
-        replace(PROMPT, examples=(Example("a", "b", Verdict.NO),)),
+        replace(PROMPT, examples=(PromptExample("a", "b", Verdict.NO),)),
     ]  # fmt: skip
     versions = {one.version for one in (PROMPT, *others)}
     assert len(versions) == 5 and replace(PROMPT).version == PROMPT.version and len(PROMPT.version) == 8

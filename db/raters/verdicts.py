@@ -1,6 +1,6 @@
 """Verdicts beside what people answered on the same pairs."""
 
-from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
@@ -8,18 +8,8 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import DECIDED, ROUTED, AnswerKind, Purpose, Verdict
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.rating import Judged
 from allpairs.db.schema.tables import Answer, MachineRater, PairLabel, PairVerdict, Task
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A verdict on a pair that people answered. match: their label; score: the matcher's when they were asked."""
-
-    pair: Pair
-    verdict: Verdict
-    p: float | None
-    match: bool
-    score: float | None
 
 
 def judged_pairs(session: Session, rater: MachineRater, purpose: Purpose | None = None) -> list[Judged]:
@@ -30,7 +20,7 @@ def judged_pairs(session: Session, rater: MachineRater, purpose: Purpose | None 
     """
     same = and_(PairLabel.left_id == PairVerdict.left_id, PairLabel.right_id == PairVerdict.right_id)
     columns = (PairVerdict.left_id, PairVerdict.right_id, PairVerdict.verdict, PairVerdict.p, PairLabel.answer)
-    wanted = (
+    query = (
         select(*columns, Task.score)
         .join(PairLabel, same)
         .join(Answer, Answer.id == PairLabel.answer_id)
@@ -41,10 +31,10 @@ def judged_pairs(session: Session, rater: MachineRater, purpose: Purpose | None 
         .order_by(PairVerdict.id)
     )
     if purpose is not None:
-        wanted = wanted.where(PairLabel.purpose == purpose)
+        query = query.where(PairLabel.purpose == purpose)
     return [
         Judged((left, right), Verdict(verdict), p, answer == AnswerKind.POSITIVE, score)
-        for left, right, verdict, p, answer, score in session.execute(wanted)
+        for left, right, verdict, p, answer, score in session.execute(query)
     ]
 
 
@@ -55,14 +45,42 @@ def all_verdicts(
 
     after, limit: only the first ones with a higher id than this.
     """
-    wanted = select(PairVerdict, MachineRater).join(MachineRater, MachineRater.id == PairVerdict.rater_id)
-    wanted = wanted.where(PairVerdict.project_id == project_id, PairVerdict.id > after)
-    rows = session.execute(wanted.order_by(PairVerdict.id).limit(limit))
+    query = select(PairVerdict, MachineRater).join(MachineRater, MachineRater.id == PairVerdict.rater_id)
+    query = query.where(PairVerdict.project_id == project_id, PairVerdict.id > after)
+    rows = session.execute(query.order_by(PairVerdict.id).limit(limit))
     return [(verdict, rater) for verdict, rater in rows]
 
 
 def verdicts_of(session: Session, rater: MachineRater) -> dict[Pair, Verdict]:
     """Return what the rater said of each pair."""
-    wanted = select(PairVerdict.left_id, PairVerdict.right_id, PairVerdict.verdict)
-    rows = session.execute(wanted.where(PairVerdict.rater_id == rater.id))
+    query = select(PairVerdict.left_id, PairVerdict.right_id, PairVerdict.verdict)
+    rows = session.execute(query.where(PairVerdict.rater_id == rater.id))
     return {(left, right): Verdict(verdict) for left, right, verdict in rows}
+
+
+def verdicts_to_train(session: Session, rater_id: int, newest: int, cutoff: int) -> list[tuple[int, int, bool]]:
+    """Return left_id, right_id and whether it is called a match, of each pair that nobody had answered at the cutoff.
+
+    An answer of any kind counts, unsure too: where people have spoken, the rater has no say. newest: the id of the last
+    verdict that may train.
+    """
+    same = and_(
+        Answer.project_id == PairVerdict.project_id,
+        Answer.id <= cutoff,
+        Answer.left_id == PairVerdict.left_id,
+        Answer.right_id == PairVerdict.right_id,
+    )
+    query = select(PairVerdict.left_id, PairVerdict.right_id, PairVerdict.verdict).where(
+        PairVerdict.rater_id == rater_id,
+        PairVerdict.id <= newest,
+        PairVerdict.verdict != Verdict.ABSTAIN,
+        ~select(Answer.id).where(same).exists(),
+    )
+    rows = session.execute(query.order_by(PairVerdict.id))
+    return [(left, right, verdict == Verdict.YES) for left, right, verdict in rows]
+
+
+def verdicts_since(session: Session, project_id: int, moment: datetime) -> bool:
+    """Return whether the project's machine rater has given verdicts since this moment."""
+    later = select(PairVerdict.id).where(PairVerdict.project_id == project_id, PairVerdict.at > moment)
+    return session.scalar(later.limit(1)) is not None

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.db.domain import Verdict
-from allpairs.db.raters.routing import CHECKED, Asked, routed
+from allpairs.learner.light.rating.routing import CHECKED, route_pairs
 
 VERDICTS = st.none() | st.sampled_from(Verdict)  # none: it was not asked about the pair
 
@@ -16,9 +16,9 @@ def test_people_see_a_random_fifth_and_then_what_is_disputed(
     said: list[tuple[bool, Verdict | None]], size: int, seed: int
 ) -> None:
     size = min(size, len(said))
-    pairs = [Asked((at, at), match) for at, (match, _) in enumerate(said)]
-    verdicts = {(at, at): verdict for at, (_, verdict) in enumerate(said) if verdict is not None}
-    found = routed(pairs, verdicts, size, random.Random(seed))
+    matches = [match for match, _ in said]
+    verdicts = [verdict for _, verdict in said]
+    found = route_pairs(matches, verdicts, size, random.Random(seed))
     assert sorted(found.order) == list(range(len(said)))
     first, later = found.order[:size], found.order[size:]
     assert len(found.checks) == round(CHECKED * size) and found.checks <= set(first)
@@ -29,6 +29,6 @@ def test_people_see_a_random_fifth_and_then_what_is_disputed(
 
 
 def test_checks_are_random_pairs_of_the_whole_batch() -> None:
-    pairs = [Asked((at, at), at % 2 == 0) for at in range(100)]
-    drawn = [at for seed in range(400) for at in routed(pairs, {}, 20, random.Random(seed)).checks]
+    matches = [at % 2 == 0 for at in range(100)]
+    drawn = [at for seed in range(400) for at in route_pairs(matches, [None] * 100, 20, random.Random(seed)).checks]
     assert len(drawn) == 1_600 and 720 < sum(at < 50 for at in drawn) < 880

@@ -4,20 +4,20 @@ from collections import Counter
 from collections.abc import Sequence
 from math import sqrt
 
-from allpairs.db.domain import RaterSetup, Verdict
+from allpairs.db.domain import Verdict
 from allpairs.db.estimate import wilson
-from allpairs.db.raters.judged import Judged
+from allpairs.db.rating import Judged, RaterSetup
 
 LEAST = 0.05  # a smaller weight teaches next to nothing, but would still order a batch by what may be chance
 
 
-def weight_of(judged: Sequence[Judged]) -> float:
+def verdict_weight(judged: Sequence[Judged]) -> float:
     """Return the weight of a verdict beside a person's label, from 0 to 1; judged: pairs that people answered, too.
 
     It is the square of the lower end of Youden's (1950) J = sensitivity + specificity - 1: a label that errs so often
-    holds J² of the information of one that never does, where matches and others are alike frequent. The 95 % interval
-    is that of Newcombe (1998, method 10) for a difference of two shares. Below 0.05 the weight is 0: a rater that is no
-    better than a coin has it, and so has one of which too little is known.
+    holds J² of the information of one that never does, where matches and non-matches are equally frequent. The 95 %
+    interval is that of Newcombe (1998, method 10) for a difference of two shares. Below 0.05 the weight is 0: so it is
+    for a rater that is no better than a coin, and for one of which too little is known.
     """
     pairs, hits = _pairs_and_hits(judged)
     if not (pairs[True] and pairs[False]):
@@ -28,7 +28,7 @@ def weight_of(judged: Sequence[Judged]) -> float:
     return round(weight, 4) if weight >= LEAST else 0.0
 
 
-def wrong_too_often(judged: Sequence[Judged], setup: RaterSetup) -> str | None:
+def reason_to_pause(judged: Sequence[Judged], setup: RaterSetup) -> str | None:
     """Return why the rater should pause, if the upper end of its accuracy's interval is below its bound."""
     pairs, hits = _pairs_and_hits(judged)
     right = hits.total()
@@ -43,7 +43,7 @@ def wrong_too_often(judged: Sequence[Judged], setup: RaterSetup) -> str | None:
 
 
 def _pairs_and_hits(judged: Sequence[Judged]) -> tuple[Counter[bool], Counter[bool]]:
-    """Return how many matches and others it called something, and how many of these it called what people do."""
-    said = [one for one in judged if one.verdict != Verdict.ABSTAIN]
-    hits = [one for one in said if (one.verdict == Verdict.YES) is one.match]
-    return Counter(one.match for one in said), Counter(one.match for one in hits)
+    """Return how many matches and non-matches it decided, and on how many of these it agrees with people."""
+    decided = [pair for pair in judged if pair.verdict != Verdict.ABSTAIN]
+    hits = [pair for pair in decided if (pair.verdict == Verdict.YES) is pair.match]
+    return Counter(pair.match for pair in decided), Counter(pair.match for pair in hits)
