@@ -15,7 +15,7 @@ from allpairs.annotate.frame.web.faults import FaultMiddleware
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.frame.web.prometheus import Telemetry
 from allpairs.annotate.frame.web.proxy_reports import ProxyReports
-from allpairs.annotate.kit.ui.errors import explain
+from allpairs.annotate.kit.ui.errors import show_error
 from allpairs.annotate.kit.ui.state import is_forced
 from allpairs.annotate.shell.menu import ENTRIES
 from allpairs.annotate.shell.sign_in import providers
@@ -26,21 +26,21 @@ app = st.App(
     ANNOTATE / "shell" / "app.py",
     lifespan=lifespan(is_forced),
     routes=[
-        *health.routes(),
+        *health.health_routes(),
         telemetry.route(),
         browser_answers.route(),
         *download_routes.routes(),
-        *login_routes.routes(providers),
-        *invitation_routes.routes(providers),
-        language_routes.route(),
+        *login_routes.login_routes(providers),
+        *invitation_routes.invitation_routes(providers),
+        language_routes.language_route(),
         ProxyReports().route(),
         api(telemetry.observe),
-        *frame.routes({entry.file: entry.title for entry in ENTRIES}),
+        *frame.frame_routes({entry.file: entry.title for entry in ENTRIES}),
     ],
     middleware=[
         Middleware(BasePathMiddleware),
         Middleware(FaultMiddleware),
         Middleware(AuthMiddleware, is_forced=is_forced),
     ],
-    on_script_error=explain,
+    on_script_error=show_error,
 )

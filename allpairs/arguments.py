@@ -198,7 +198,7 @@ def _pair(value: Any, argument: str) -> list[Any]:
     return cells
 
 
-def groups(value: Any, argument: str) -> list[Hashable]:
+def group_names(value: Any, argument: str) -> list[Hashable]:
     """Return the name of each group, None where there is none."""
     return list_of(_group)(value, argument)  # type: ignore[no-any-return]
 
@@ -210,8 +210,8 @@ def _group(value: Any, argument: str) -> Hashable:
 
 
 def group_or_text(value: Any, argument: str) -> Any:
-    """Return a text, or the values of a list as `groups` does."""
-    return value if isinstance(value, str) else groups(value, argument)
+    """Return a text, or the values of a list as `group_names` does."""
+    return value if isinstance(value, str) else group_names(value, argument)
 
 
 def flag(value: Any, argument: str) -> bool:

@@ -13,8 +13,8 @@ from allpairs.arguments import (
     checked,
     finite,
     flag,
+    group_names,
     group_or_text,
-    groups,
     list_of,
     name_or_nothing,
     optional,
@@ -88,7 +88,11 @@ def evaluate(
 
 
 @checked(
-    found=groups, true=groups, second=optional(list_of(flag)), by=group_or_text, name=optional(list_of(name_or_nothing))
+    found=group_names,
+    true=group_names,
+    second=optional(list_of(flag)),
+    by=group_or_text,
+    name=optional(list_of(name_or_nothing)),
 )
 def evaluate_groups(
     found: Iterable[Hashable],

@@ -63,7 +63,7 @@ class Me:
 
 
 @private_files()
-def run(name: str | None = None, queue: Queue | None = None) -> None:
+def run_worker(name: str | None = None, queue: Queue | None = None) -> None:
     """Run jobs until interrupted. queue: whose jobs; by default the queue that suits the device.
 
     Sends what waits for webhooks, too. Raises InputError if a worker of that name is already running, and if the

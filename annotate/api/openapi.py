@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from allpairs.annotate.frame.web.base_path import ROOT, VERSION
-from allpairs.annotate.frame.web.problems import AWAY, FULL, MEDIA_TYPE, Problem
+from allpairs.annotate.frame.web.problems import FULL, MEDIA_TYPE, UNAVAILABLE, Problem
 from allpairs.annotate.kit.api.operation import Operation
 from allpairs.annotate.kit.api.schema import IN_PATH
 
@@ -24,7 +24,7 @@ ALWAYS = {
     401: "The token is missing or not valid.",
     403: "Your role, or the token's scope, does not include it.",
     429: "Too many of your or your project's requests are waiting, or this address sent too many invalid tokens.",
-    AWAY: "The database does not answer or cannot be written, and nothing was stored: try again later.",
+    UNAVAILABLE: "The database does not answer or cannot be written, and nothing was stored: try again later.",
     FULL: "The server's disk is full, and nothing was stored: try again later.",
 }
 OF_PROJECT = {404: "Not found, or you have no access."}

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from allpairs.annotate.features.archives.backups import back_up, bring_back
-from allpairs.annotate.kit.command_output import Json, database, print_json, progress_line, remark
+from allpairs.annotate.kit.command_output import Json, print_json, progress_line, remark, upgraded_engine
 from allpairs.annotate.kit.text.formatting import megabytes
 from allpairs.db.maintenance.backup import Rows
 from allpairs.db.maintenance.file_modes import close_home
@@ -80,7 +80,7 @@ def check() -> None:
 
     Example: allpairs db check
     """
-    found = list(problems(database()))
+    found = list(problems(upgraded_engine()))
     for problem in found:
         print(problem)
     if found:
@@ -97,7 +97,7 @@ def collect(
 
     Example: allpairs db collect --dry-run
     """
-    found = list(garbage(database(), now()))
+    found = list(garbage(upgraded_engine(), now()))
     for one in found:
         if not dry_run:
             remove(one)

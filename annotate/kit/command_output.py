@@ -17,7 +17,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def database() -> Engine:
+def upgraded_engine() -> Engine:
     """Upgrade the tables if needed, and return the engine."""
     upgrade()
     return make_engine()

@@ -34,11 +34,11 @@ def main() -> None:
         project=literal(project.name),
     )
     st.write(said)
-    answers(database, project.id, who)
+    answer_list(database, project.id, who)
 
 
 @st.fragment
-def answers(database: Engine, project_id: int, who: str) -> None:
+def answer_list(database: Engine, project_id: int, who: str) -> None:
     """Draw a page of answers, below the fields that filter them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.segmented_control(_("Answer"), LABELS, format_func=_title, key="answers_kind")

@@ -5,13 +5,13 @@ import streamlit as st
 
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.kit.text.formatting import ago, literal
-from allpairs.annotate.kit.ui.job_status import EVERY, KINDS, failure, has_failed_to_train, progress, train_now
+from allpairs.annotate.kit.ui.job_status import KINDS, UPDATE_SECONDS, failure, has_failed_to_train, progress, train_now
 from allpairs.annotate.kit.ui.state import current_project, engine
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.tables import Job, Worker
 
 WORKER_COMMAND = "allpairs worker"
-SHOWN = 20
+MOST_SHOWN = 20
 STATES = {
     "waiting": ("orange", ":material/schedule:"),
     "running": ("blue", ":material/sync:"),
@@ -30,7 +30,7 @@ def main() -> None:
     else:
         st.caption(literal(project.name))
         under_way = any(job.state in OPEN for job in jobs.list_jobs(engine(), project.id))
-        st.fragment(job_list, run_every=EVERY if under_way else None)(project.id, under_way)
+        st.fragment(job_list, run_every=UPDATE_SECONDS if under_way else None)(project.id, under_way)
     worker_list()
 
 
@@ -44,11 +44,11 @@ def job_list(project_id: int, was_under_way: bool) -> None:
         train_now(project_id, "Try again" if has_failed_to_train(next(iter(found), None)) else "Train now")
     if not found:
         st.info("There are no jobs yet.", icon=":material/inbox:")
-    for job in found[:SHOWN]:
+    for job in found[:MOST_SHOWN]:
         with st.container(border=True):
             job_row(job)
-    if len(found) > SHOWN:
-        st.caption(f"{len(found) - SHOWN:,} older jobs are not shown.")
+    if len(found) > MOST_SHOWN:
+        st.caption(f"{len(found) - MOST_SHOWN:,} older jobs are not shown.")
 
 
 def job_row(job: Job) -> None:
@@ -64,7 +64,7 @@ def job_row(job: Job) -> None:
         failure(job)
 
 
-@st.fragment(run_every=EVERY)
+@st.fragment(run_every=UPDATE_SECONDS)
 def worker_list() -> None:
     """Draw the running workers, or the command that starts one."""
     st.subheader("Workers", anchor=False)

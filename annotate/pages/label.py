@@ -58,11 +58,11 @@ def main() -> None:
         return
     settings = Settings.model_validate(project.settings)
     st.html(PAGE_STYLE)
-    desk(database, project.id, project.name, annotator(), settings, project.kind == Kind.BIPARTITE)
+    label_desk(database, project.id, project.name, annotator(), settings, project.kind == Kind.BIPARTITE)
 
 
 @st.fragment
-def desk(database: Engine, project_id: int, name: str, who: str, settings: Settings, bipartite: bool) -> None:
+def label_desk(database: Engine, project_id: int, name: str, who: str, settings: Settings, bipartite: bool) -> None:
     """Store the answers that the browser sent, and draw the next pairs."""
     with explained():  # the browser keeps an unacknowledged answer and sends it again
         try:
@@ -96,7 +96,7 @@ def _desk(database: Engine, project_id: int, name: str, who: str, settings: Sett
         titles = {"pipelines": _("Pipelines"), "monitor": _("Monitor")}
         label = _("See the figures on the page “{page}”", page=titles[page])
         st.page_link(f"../pages/{page}.py", label=label, icon=":material/monitoring:")
-    if not pairs or standing.progress.complete or is_open(standing.job):
+    if not pairs or standing.progress.complete or is_unfinished(standing.job):
         meanwhile(database, project_id, who, _outline(standing, audit_batch), audit_batch)
     why_last(database, project_id, who)
     without_keyboard(database, project_id, who, question, pairs[0] if pairs else None, standing, audit_batch)
@@ -185,7 +185,7 @@ def meanwhile(
     if _outline(standing, audit_batch) != shown:
         st.rerun()
     job = standing.job
-    if job is not None and is_open(job):
+    if job is not None and is_unfinished(job):
         what = _under_way(job, standing, audit_batch)
         st.progress(share_done(job), f"{what}: {progress_in_words(job, words())}")
         return
@@ -198,7 +198,7 @@ def meanwhile(
         )
 
 
-def is_open(job: Job | None) -> bool:
+def is_unfinished(job: Job | None) -> bool:
     """Return whether the job is waiting or running."""
     return job is not None and job.state in OPEN
 
@@ -219,7 +219,7 @@ def _outline(standing: Standing, audit_batch: AuditBatch | None) -> tuple[object
     why = why_empty(standing, audit_batch)
     job = standing.job
     timed = job is not None and job.seconds_left is not None
-    return standing.reason, why, standing.progress.round_id, is_open(job), timed, open_audit_batch
+    return standing.reason, why, standing.progress.round_id, is_unfinished(job), timed, open_audit_batch
 
 
 def ask_for_batch(database: Engine, project_id: int) -> None:

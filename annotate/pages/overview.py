@@ -15,7 +15,7 @@ from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.language import _, words
 from allpairs.annotate.kit.ui.state import current_project, engine, may
 
-EVERY = 5  # seconds between two looks at the project
+UPDATE_SECONDS = 5  # seconds between two looks at the project
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
         no_project()
         return
     st.title(literal(project.name), anchor=False)
-    standing(database, project.id, rights(database, project.id))
+    project_state(database, project.id, rights(database, project.id))
 
 
 def no_project() -> None:
@@ -40,8 +40,8 @@ def no_project() -> None:
         st.switch_page("../pages/new_project.py")
 
 
-@st.fragment(run_every=EVERY)
-def standing(database: Engine, project_id: int, mine: Set[Right]) -> None:
+@st.fragment(run_every=UPDATE_SECONDS)
+def project_state(database: Engine, project_id: int, mine: Set[Right]) -> None:
     """Draw the state of the project, and keep it up to date."""
     project = read_overview(database, project_id)
     found = read_standing(database, project_id)

@@ -11,7 +11,7 @@ import streamlit as st
 from allpairs.annotate.features.team.ui.first_administrator import first_administrator
 from allpairs.annotate.frame.access import invitations, people
 from allpairs.annotate.frame.access.people import OpenInvitation, PersonRow
-from allpairs.annotate.frame.access.roles import ABOUT, Right
+from allpairs.annotate.frame.access.roles import ROLES_IN_WORDS, Right
 from allpairs.annotate.kit.text.formatting import ago, literal
 from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.paged import draw_page, search_names
@@ -35,15 +35,15 @@ def main() -> None:
     project = current_project(engine())
     if project is not None:
         st.caption(literal(project.name))
-        members(project)
-        invite(project)
+        member_list(project)
+        invitation_form(project)
         with st.expander("What each role may do", icon=":material/info:"):
-            st.markdown("\n".join(f"- **{role}**: {about}" for role, about in ABOUT.items()))
+            st.markdown("\n".join(f"- **{role}**: {about}" for role, about in ROLES_IN_WORDS.items()))
     if may(Right.INSTALL):
         everybody(project)
 
 
-def members(project: Project) -> None:
+def member_list(project: Project) -> None:
     """Draw the people of the project, each with the choice of a role."""
     rows = people.members(engine(), project.id, now())
     if not rows:
@@ -85,10 +85,10 @@ def _standing(person: PersonRow) -> str:
 
 def _set_role(project_id: int, person_id: int, key: str) -> None:
     chosen = st.session_state[key]
-    _try(lambda: people.set_role(engine(), person_id, project_id, None if chosen == OUT else Role(chosen), now()))
+    _try(lambda: people.set_role_of(engine(), person_id, project_id, None if chosen == OUT else Role(chosen), now()))
 
 
-def invite(project: Project) -> None:
+def invitation_form(project: Project) -> None:
     """Draw the form that makes an invitation link, the newest link, and the unused ones."""
     with st.container(border=True):
         st.subheader("Invite", anchor=False)
@@ -182,7 +182,7 @@ def _person(project: Project | None, person: PersonRow) -> None:
 
 def _adding(person_id: int, project_id: int) -> Callable[[], None]:
     """Return the action that adds the person to the project, as a viewer at first."""
-    return lambda: people.set_role(engine(), person_id, project_id, Role.VIEWER, now())
+    return lambda: people.set_role_of(engine(), person_id, project_id, Role.VIEWER, now())
 
 
 def _button(title: str, key: str, act: Callable[[], object], effect: str | None = None) -> None:

@@ -16,7 +16,7 @@ from allpairs.annotate.kit.ui.state import engine, may
 
 NEW = "../pages/new_project.py"
 MANY = 6  # with more projects than this, search and order appear
-SHOWN = 12  # cards shown at first, and added by each “Show more”
+FIRST_CARDS = 12  # cards shown at first, and added by each “Show more”
 
 
 def main() -> None:
@@ -55,7 +55,7 @@ def find(projects: Sequence[Overview]) -> list[Overview]:
 
 def cards(projects: Sequence[Overview]) -> None:
     """Draw the cards, two side by side, and a button for more."""
-    shown = projects[: st.session_state.get("cards_shown", SHOWN)]
+    shown = projects[: st.session_state.get("cards_shown", FIRST_CARDS)]
     for start in range(0, len(shown), 2):  # row by row, so that one column on a phone keeps the order
         for column, project in zip(st.columns(2), shown[start : start + 2], strict=False):
             with column, st.container(border=True, height="stretch", key=f"project_{project.id}"):
@@ -65,7 +65,7 @@ def cards(projects: Sequence[Overview]) -> None:
 
 
 def _show_more() -> None:
-    st.session_state["cards_shown"] = st.session_state.get("cards_shown", SHOWN) + SHOWN
+    st.session_state["cards_shown"] = st.session_state.get("cards_shown", FIRST_CARDS) + FIRST_CARDS
 
 
 def binned(projects: Sequence[Binned]) -> None:

@@ -32,7 +32,7 @@ def main() -> None:
         return
     last = last_answer(database, project.id)
     one_list = project.kind == Kind.SYMMETRIC
-    desk(database, project.id, annotator(), Settings.model_validate(project.settings).question, last)
+    review_desk(database, project.id, annotator(), Settings.model_validate(project.settings).question, last)
     with st.spinner("Looking for contradictions…"):
         implied = implied_by_labels(database, project.id, last) if one_list else None
         number = count_exactly(database, project.id, last)
@@ -58,7 +58,7 @@ def nothing(one_list: bool, last: int) -> None:
 
 
 @st.fragment
-def desk(database: Engine, project_id: int, who: str, question: str, last: int) -> None:
+def review_desk(database: Engine, project_id: int, who: str, question: str, last: int) -> None:
     """Draw the next pair to settle, if there is one: blind first, then with the answers of others."""
     redraw_after(database, project_id, last)
     key = f"review_{project_id}_{who}"

@@ -42,13 +42,13 @@ def main() -> None:
     with places["Batches"]:
         strategy_preview(project.id, entered, possible=not wrong)
     save(project, entered, wrong, key)
-    implied(project, entered, wrong)
+    effects_of_changes(project, entered, wrong)
     rater_settings(project.id)
     webhooks(project.id)
     danger(project)
 
 
-def implied(project: Project, entered: dict[str, object], wrong: list[str]) -> None:
+def effects_of_changes(project: Project, entered: dict[str, object], wrong: list[str]) -> None:
     """Draw the effects of the changes, if there are valid ones."""
     old = Settings.model_validate(project.settings)
     if wrong or old.model_dump() | entered == old.model_dump():

@@ -20,7 +20,7 @@ from allpairs.annotate.shell.menu import (
     draw_logo,
     draw_menu,
     listed,
-    visible,
+    visible_pages,
 )
 from allpairs.annotate.shell.sign_in import sign_in
 from allpairs.annotate.shell.switcher import choose_language, name_annotator, pick_project, project_away, show_progress
@@ -50,7 +50,7 @@ def _show_page() -> None:
     away = chosen_project() if project is None else None
     mine = rights(database, project.id if project else None)
     pages = all_pages()
-    seen = visible(mine, asking.guest is not None)
+    seen = visible_pages(mine, asking.guest is not None)
     # The start page has no address of its own: a page that started here would be unknown at its own one.
     start = st.Page(lambda: None, title="Start", url_path="start", default=True, visibility="hidden")
     page = st.navigation([start, *pages.values()], position="hidden")

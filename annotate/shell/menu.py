@@ -23,7 +23,7 @@ PAGES = Path(__file__).parent.parent / "pages"
 
 
 @dataclass(frozen=True)
-class Entry:
+class MenuEntry:
     """A page in the menu: its file, title, icon, and the right that a person needs to see it; None: everybody."""
 
     file: str
@@ -32,44 +32,44 @@ class Entry:
     right: Right | None
 
 
-MENU: dict[str, tuple[Entry, ...]] = {
+MENU: dict[str, tuple[MenuEntry, ...]] = {
     "": (
-        Entry("overview", later("Overview"), ":material/home:", None),
-        Entry("projects", later("Projects"), ":material/folder_open:", None),
+        MenuEntry("overview", later("Overview"), ":material/home:", None),
+        MenuEntry("projects", later("Projects"), ":material/folder_open:", None),
     ),
     later("Label"): (
-        Entry("label", later("Label"), ":material/rule:", Right.LABEL),
-        Entry("answers", later("My answers"), ":material/history:", Right.LABEL),
-        Entry("review", later("Review"), ":material/gavel:", Right.ADJUDICATE),
+        MenuEntry("label", later("Label"), ":material/rule:", Right.LABEL),
+        MenuEntry("answers", later("My answers"), ":material/history:", Right.LABEL),
+        MenuEntry("review", later("Review"), ":material/gavel:", Right.ADJUDICATE),
     ),
     later("Results"): (
-        Entry("monitor", later("Monitor"), ":material/monitoring:", Right.SEE),
-        Entry("explore", later("Explore"), ":material/travel_explore:", Right.SEE),
-        Entry("data", later("Export"), ":material/ios_share:", Right.CHANGE),
+        MenuEntry("monitor", later("Monitor"), ":material/monitoring:", Right.SEE),
+        MenuEntry("explore", later("Explore"), ":material/travel_explore:", Right.SEE),
+        MenuEntry("data", later("Export"), ":material/ios_share:", Right.CHANGE),
     ),
     later("Lab"): (
-        Entry("experiments", later("Experiments"), ":material/science:", Right.CHANGE),
-        Entry("pipelines", later("Pipelines"), ":material/conversion_path:", Right.CHANGE),
-        Entry("rate", later("Rate"), ":material/reviews:", Right.LABEL),
+        MenuEntry("experiments", later("Experiments"), ":material/science:", Right.CHANGE),
+        MenuEntry("pipelines", later("Pipelines"), ":material/conversion_path:", Right.CHANGE),
+        MenuEntry("rate", later("Rate"), ":material/reviews:", Right.LABEL),
     ),
     later("Project"): (
-        Entry("settings", later("Settings"), ":material/settings:", Right.CHANGE),
-        Entry("history", later("History"), ":material/manage_history:", Right.CHANGE),
-        Entry("jobs", later("Jobs"), ":material/manufacturing:", Right.SEE),
+        MenuEntry("settings", later("Settings"), ":material/settings:", Right.CHANGE),
+        MenuEntry("history", later("History"), ":material/manage_history:", Right.CHANGE),
+        MenuEntry("jobs", later("Jobs"), ":material/manufacturing:", Right.SEE),
     ),
     later("Admin"): (
-        Entry("people", later("People"), ":material/group:", Right.PEOPLE),
-        Entry("rest_api", later("API"), ":material/api:", None),
-        Entry("account", later("Account"), ":material/account_circle:", None),
+        MenuEntry("people", later("People"), ":material/group:", Right.PEOPLE),
+        MenuEntry("rest_api", later("API"), ":material/api:", None),
+        MenuEntry("account", later("Account"), ":material/account_circle:", None),
     ),
 }
-APART = (Entry("new_project", later("New project"), ":material/add:", Right.INSTALL),)  # a button leads there
+BY_BUTTON = (MenuEntry("new_project", later("New project"), ":material/add:", Right.INSTALL),)  # a button leads there
 WITHOUT_PROJECT = ("projects", "people", "rest_api", "account", "new_project")  # pages that need no project
 SIGNED_IN = ("account",)  # where people sign in
-ENTRIES = (*(entry for group in MENU.values() for entry in group), *APART)
+ENTRIES = (*(entry for group in MENU.values() for entry in group), *BY_BUTTON)
 
 
-def visible(mine: Set[Right], logged_in: bool) -> list[str]:
+def visible_pages(mine: Set[Right], logged_in: bool) -> list[str]:
     """Return the files of the pages that a person with these rights sees, in the order of the menu."""
     listed = [entry for entry in ENTRIES if logged_in or entry.file not in SIGNED_IN]
     return [entry.file for entry in listed if entry.right is None or entry.right in mine]

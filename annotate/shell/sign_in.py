@@ -57,7 +57,7 @@ def _is_fresh(issued: object) -> bool:
     return isinstance(issued, int | float) and abs(now().timestamp() - issued) <= FRESH.total_seconds()
 
 
-def groups() -> tuple[provider_groups.Group, ...]:
+def role_groups() -> tuple[provider_groups.ProviderGroup, ...]:
     """Return the groups in Streamlit's secrets that give roles."""
     found = st.secrets.get("groups", ()) if st.secrets.load_if_toml_exists() else ()
     return provider_groups.groups_from(found)
@@ -71,7 +71,7 @@ def _vouched_for() -> None:
     if not issuer or not subject:
         st.error(_("Your identity provider did not send an issuer and a subject (iss and sub). Ask an administrator."))
     else:
-        wanted = provider_groups.wanted_roles(groups(), issuer, st.user.get("groups"))
+        wanted = provider_groups.wanted_roles(role_groups(), issuer, st.user.get("groups"))
         provider_groups.follow(system_engine(), issuer, subject, wanted, now())
         if _enter(issuer, subject):
             return
@@ -100,14 +100,14 @@ def browser() -> str:
     return cookies.browser_of(st.context.cookies.to_dict())
 
 
-def invitation() -> str:
+def invitation_token() -> str:
     """Return the token of the invitation opened in this browser; empty where none was."""
     return st.context.cookies.get(cookies.INVITED, "")
 
 
 def _invited(issuer: str, subject: str, called: str) -> None:
     """Draw the invitation opened in this browser if it is valid, or say how to get one."""
-    token = invitation()
+    token = invitation_token()
     try:
         offer = invitations.offer_of(system_engine(), token, now())
     except InputError as error:

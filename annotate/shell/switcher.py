@@ -24,10 +24,10 @@ from allpairs.db.projects.projects import ProjectGone, all_projects, live_projec
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Project
 
-EVERY = 10  # seconds between two looks at the project's progress
+UPDATE_SECONDS = 10  # seconds between two looks at the project's progress
 
 
-@st.fragment(run_every=EVERY)
+@st.fragment(run_every=UPDATE_SECONDS)
 def show_progress(database: Engine, project: Project, mine: Set[Right], seen: Set[str], page: str) -> None:
     """Draw the project's progress and its next step, and keep them up to date; on the page Label the card counts.
 

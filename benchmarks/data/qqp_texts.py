@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.graph import closure, components, groups
+from allpairs.db.corpus.graph import closure, components, joined_groups
 
 ROOT = Path(__file__).parents[2]
 # questions of the paper's QQP split
@@ -35,7 +35,7 @@ class Questions:
 
     def positives(self) -> np.ndarray:
         """Return (k, 2) rows of all matching pairs, the lower first."""
-        return np.array(list(closure(groups(self.group))), dtype=np.int64).reshape(-1, 2)
+        return np.array(list(closure(joined_groups(self.group))), dtype=np.int64).reshape(-1, 2)
 
     def part(self, n: int, rng: np.random.Generator) -> "Questions":
         """Return about n of the questions, in whole groups as far as possible, groups in random order."""

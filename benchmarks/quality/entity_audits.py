@@ -25,7 +25,7 @@ from allpairs.learner.evaluation.entities.figures import figures
 from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, grouped
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.links import Links
-from allpairs.learner.light.groups.measures import Quality, clusters, pairwise
+from allpairs.learner.light.groups.measures import PrecisionRecall, clusters, pairwise
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.search.top_pairs import best_pairs
 from benchmarks.quality.clusterings import corpora
@@ -140,7 +140,7 @@ def _truth(world: World, group: np.ndarray) -> dict[str, float]:
         true = world.entity[others] == world.entity[text]
         of_each.append((1 + same.sum(), 1 + true.sum(), 1 + (same & true).sum()))
     grouped_, entity, both = np.array(of_each, dtype=np.float64).T
-    found = {"b_cubed": Quality(float((both / grouped_).mean()), float((both / entity).mean()))}
+    found = {"b_cubed": PrecisionRecall(float((both / grouped_).mean()), float((both / entity).mean()))}
     found["pairwise"] = pairwise(group, world.entity, second)
     if world.sides.symmetric:
         found["cluster"] = clusters(group, world.entity)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Engine, func, insert, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.corpus.corpus import Corpus, Item
+from allpairs.db.corpus.corpus import Corpus, CorpusItem
 from allpairs.db.corpus.gold import GoldPair
 from allpairs.db.domain import AnswerKind, Kind, Settings, Side, Split, batch_size_of
 from allpairs.db.labels.tasks import add_tasks
@@ -52,10 +52,10 @@ def make_large_project(engine: Engine, items: int, labels: int) -> int:
         return project.id
 
 
-def _item(place: int, items: int) -> Item:
+def _item(place: int, items: int) -> CorpusItem:
     split = Split.EVALUATION if place >= 0.7 * items else Split.TRAIN
     text = f"how do I {place % 97} reset the password of account number {place} on the system {place % 1013}"
-    return Item((f"row-{place}",), Side.LEFT, text, split)
+    return CorpusItem((f"row-{place}",), Side.LEFT, text, split)
 
 
 def _gold(items: int) -> list[GoldPair]:

@@ -25,7 +25,7 @@ from sqlalchemy import Engine, func, select
 
 from allpairs.annotate.features.publish.publications import publish
 from allpairs.client import ApiError, Client, RemoteProject
-from allpairs.db.corpus.corpus import Corpus, Item
+from allpairs.db.corpus.corpus import Corpus, CorpusItem
 from allpairs.db.domain import DEFAULT_ENCODER, Kind, Settings, Side, Split
 from allpairs.db.files.checksums import seal
 from allpairs.db.labels.tasks import add_tasks
@@ -69,7 +69,9 @@ def make(engine: Engine, items: int) -> None:
     with writing(engine) as session:
         project_id = add_project(session, NAME, Kind.SYMMETRIC, Settings(auto_train=False).model_dump()).id
         corpus = Corpus(
-            Kind.SYMMETRIC, [Item((f"row-{at}",), Side.LEFT, text, Split.TRAIN) for at, text in enumerate(texts)], []
+            Kind.SYMMETRIC,
+            [CorpusItem((f"row-{at}",), Side.LEFT, text, Split.TRAIN) for at, text in enumerate(texts)],
+            [],
         )
         add_corpus(session, project_id, corpus)
     folder = f"project-{project_id}/job-1"

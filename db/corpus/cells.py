@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"([01])[.,]0*")  # 1.0, as pandas writes a 1 in a column w
 _WHOLE = re.compile(r"(-?[0-9]+)(\.0+)?")
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """The values of the wanted columns; `number` is the line in the file (in Parquet the row), from 1."""
 
     number: int
@@ -32,7 +32,7 @@ def shown(value: object) -> str:
     return repr(text if len(text) <= 60 else text[:60] + "…")
 
 
-def counted(n: int, noun: str) -> str:
+def with_noun(n: int, noun: str) -> str:
     """Return the number with its noun: `1 pair`, `2,000 pairs`."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
@@ -102,7 +102,7 @@ def _decoded(value: bytes, path: Path, row: int | None, column: str) -> str:
         raise bad(f"byte {error.start + 1} of the value is not UTF-8", path, row, column) from None
 
 
-def check(row: Row, columns: Sequence[str], path: Path) -> Row:
+def checked_row(row: TableRow, columns: Sequence[str], path: Path) -> TableRow:
     """Return the row itself.
 
     Raises InputError for cells that are too long, or have NUL characters or lone surrogates.
@@ -187,7 +187,7 @@ class Ids:
         """Return the position of the id. Raises InputError with row and column; hint: what to do about it."""
         position = self.get(name)
         if position is None:
-            known = counted(len(self.positions), "id")
+            known = with_noun(len(self.positions), "id")
             problem = f"the id {shown(name.strip())} is not among the {known} of {self.whose}"
             raise bad(f"{problem}; {hint or 'correct it or remove the row'}", path, row, column)
         return position

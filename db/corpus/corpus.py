@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
-from allpairs.db.corpus.cells import MAX_CELL, bad, counted, shown
+from allpairs.db.corpus.cells import MAX_CELL, bad, shown, with_noun
 from allpairs.db.corpus.field_kinds import LOOKED_AT, guess_kind, note_on_values
-from allpairs.db.corpus.fields import joined, values_of
+from allpairs.db.corpus.fields import joined, joined_values
 from allpairs.db.corpus.files import NoColumn, read_rows
 from allpairs.db.corpus.gold import USUAL_COLUMNS, GoldColumns, GoldPair, read_gold
-from allpairs.db.corpus.item import Item
-from allpairs.db.corpus.staging import Places, Staging
+from allpairs.db.corpus.item import CorpusItem
+from allpairs.db.corpus.staging import StagedPlaces, Staging
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import FieldKind, Kind, Side, Split, Stated
 from allpairs.db.errors import InputError
@@ -26,8 +26,8 @@ from allpairs.db.progress import Progress, no_progress
 __all__ = [
     "Columns",
     "Corpus",
+    "CorpusItem",
     "GoldPair",
-    "Item",
     "load_corpus",
     "make_corpus",
     "read_items",
@@ -47,7 +47,7 @@ class Corpus:
     """
 
     kind: Kind
-    items: Sequence[Item]  # a list, or on disk
+    items: Sequence[CorpusItem]  # a list, or on disk
     gold: list[GoldPair]
     notes: list[str] = field(default_factory=list)
     columns: TextColumns | None = None
@@ -56,7 +56,7 @@ class Corpus:
     def positions(self, side: Side) -> Mapping[str, int]:
         """Return the position of the item of each id of one side."""
         if isinstance(self.items, Staging):
-            return Places(self.items, side)
+            return StagedPlaces(self.items, side)
         return ById((name, i) for i, item in enumerate(self.items) if item.side == side for name in item.ids)
 
     def count(self, side: Side) -> int:
@@ -170,7 +170,7 @@ class _Merger:
                 yield f"{self.path.name}, column {shown(name)}: {note}."
 
     def _values(self, place: int) -> Iterator[str]:
-        return (values_of(item.text, item.lengths)[place] for item in self.items.since(self.start))
+        return (joined_values(item.text, item.lengths)[place] for item in self.items.since(self.start))
 
     def _check(self, row: int, name: str, text: str, key: str) -> None:
         if not name:
@@ -193,7 +193,7 @@ class _Merger:
             return None
         return (
             f"{self.path.name}: {ids:,} rows share their text with another row and became "
-            f"{counted(merged, 'item')} with several ids (first: {' and '.join(map(shown, first))})."
+            f"{with_noun(merged, 'item')} with several ids (first: {' and '.join(map(shown, first))})."
         )
 
 

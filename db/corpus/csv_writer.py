@@ -36,11 +36,11 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]],
     with path.open("wb") as stream:
         stream.write(BOM_UTF8 * for_people + csv_line(columns).encode())
         for number, cells in enumerate(rows, 1):
-            stream.write(encoded(csv_line(cells), number))
+            stream.write(encoded_line(csv_line(cells), number))
     return number
 
 
-def encoded(line: str, row: int) -> bytes:
+def encoded_line(line: str, row: int) -> bytes:
     """Return the line in UTF-8. Raises InputError with the row for half a character."""
     try:
         return line.encode()

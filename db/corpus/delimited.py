@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from allpairs.db.corpus.cells import MAX_CELL, MAX_LINE, Row, bad, counted, shown, too_long
+from allpairs.db.corpus.cells import MAX_CELL, MAX_LINE, TableRow, bad, shown, too_long, with_noun
 from allpairs.db.corpus.dialect import (
     SEPARATORS,
     WESTERN,
@@ -135,7 +135,7 @@ def names(lines: Lines) -> list[str]:
     return _header(_records(lines), lines)
 
 
-def rows(lines: Lines, columns: Sequence[str]) -> Iterator[Row]:
+def rows(lines: Lines, columns: Sequence[str]) -> Iterator[TableRow]:
     """Yield the rows below the header with these columns; in CSV files without the apostrophe before a formula."""
     records = _records(lines)
     header = _header(records, lines)
@@ -144,11 +144,11 @@ def rows(lines: Lines, columns: Sequence[str]) -> Iterator[Row]:
         if len(cells) < len(header) or any(cells[len(header) :]):
             raise bad(_ragged(len(cells), len(header), lines.dialect), lines.path, number)
         values = tuple(cells[position] for position in positions)
-        yield Row(number, tuple(map(lines.dialect.restored, values)))
+        yield TableRow(number, tuple(map(lines.dialect.restored, values)))
 
 
 def _ragged(cells: int, columns: int, dialect: Dialect) -> str:
-    problem = f"the row has {counted(cells, 'cell')}, but the header has {columns:,}"
+    problem = f"the row has {with_noun(cells, 'cell')}, but the header has {columns:,}"
     if cells < columns:
         return f"{problem}; add the cells that are missing"
     name = SEPARATORS.get(dialect.separator, dialect.separator)

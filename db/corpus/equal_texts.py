@@ -72,7 +72,7 @@ def _beyond(first: int, second: int) -> int:
     return total - few if total > MOST_ID_PAIRS else 0
 
 
-def without(equal: np.ndarray, no: np.ndarray, n: int) -> np.ndarray:
+def without_denied(equal: np.ndarray, no: np.ndarray, n: int) -> np.ndarray:
     """Return the pairs (k, 2) of equal texts that are not among those answered with no, (j, 2), of n texts."""
     not_denied: np.ndarray = equal[~np.isin(equal[:, 0] * n + equal[:, 1], no[:, 0] * n + no[:, 1])]
     return not_denied

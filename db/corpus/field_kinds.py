@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from allpairs.db.corpus.cells import counted, shown
+from allpairs.db.corpus.cells import shown, with_noun
 from allpairs.db.corpus.field_values import (
     CURRENCY,
     READ,
-    Reading,
+    ColumnFormat,
     day_of,
     evidence_of,
     is_missing,
@@ -91,7 +91,7 @@ def note_on_values(kind: FieldKind, values: Callable[[], Iterable[str]]) -> str:
     if kind not in READ:
         return ""
     evidence = evidence_of(values(), kind)
-    reading = evidence.reading(Reading())
+    reading = evidence.reading(ColumnFormat())
     unread = 0
     first = ""
     for value in values():
@@ -100,6 +100,6 @@ def note_on_values(kind: FieldKind, values: Callable[[], Iterable[str]]) -> str:
             first = min(first or value, value)
     parts = [evidence.assumed] if evidence.assumed else []
     if unread:
-        problem = f"{counted(unread, 'value')} cannot be read as a {kind.value}"
+        problem = f"{with_noun(unread, 'value')} cannot be read as a {kind.value}"
         parts.insert(0, f"{problem} and counted as missing, such as {shown(first)}")
     return "; ".join(parts)

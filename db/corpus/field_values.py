@@ -94,7 +94,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Reading:
+class ColumnFormat:
     """How a column is written: the sign before decimals, and whether the day stands before the month."""
 
     decimal: str = "."
@@ -114,11 +114,11 @@ class Evidence:
     day_first: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     open_dates: int = 0
 
-    def reading(self, default: Reading) -> Reading:
+    def reading(self, default: ColumnFormat) -> ColumnFormat:
         """Return the reading of most values; what they leave open is as in the default."""
         are_prices = sum(self.money.values()) == self.open_numbers
         thousands = _most(self.money, default.decimal) if are_prices else default.decimal
-        return Reading(_most(self.decimals, thousands), _most(self.day_first, default.day_first))
+        return ColumnFormat(_most(self.decimals, thousands), _most(self.day_first, default.day_first))
 
     @property
     def assumed(self) -> str:
@@ -171,12 +171,14 @@ def evidence_of(values: Iterable[str], kind: FieldKind | None = None) -> Evidenc
     return evidence
 
 
-def reading_of(values: Iterable[str], kind: FieldKind | None = None, default: Reading | None = None) -> Reading:
+def reading_of(
+    values: Iterable[str], kind: FieldKind | None = None, default: ColumnFormat | None = None
+) -> ColumnFormat:
     """Return the one reading of a column's values; default: of what they leave open."""
-    return evidence_of(values, kind).reading(default or Reading())
+    return evidence_of(values, kind).reading(default or ColumnFormat())
 
 
-def number_of(value: str, reading: Reading | None = None) -> float | None:
+def number_of(value: str, reading: ColumnFormat | None = None) -> float | None:
     """Return the only number in a value, with units or signs of currency around it; None if there is not just one.
 
     reading: of its column; by default that of the value alone.
@@ -184,7 +186,7 @@ def number_of(value: str, reading: Reading | None = None) -> float | None:
     return _number(_plain(value), (reading or reading_of([value], FieldKind.NUMBER)).decimal)
 
 
-def day_of(value: str, reading: Reading | None = None) -> int | None:
+def day_of(value: str, reading: ColumnFormat | None = None) -> int | None:
     """Return the number of a date's day, counted from the year 1; None if the value is no date.
 
     reading: as in `number_of`.
@@ -192,7 +194,7 @@ def day_of(value: str, reading: Reading | None = None) -> int | None:
     return _day(_plain(value), (reading or reading_of([value], FieldKind.DATE)).day_first)
 
 
-def moment_of(value: str, reading: Reading | None = None) -> float | None:
+def moment_of(value: str, reading: ColumnFormat | None = None) -> float | None:
     """Return a date with its time as days since the year 1, in UTC where it says its zone; None if it is no date."""
     day = day_of(value, reading)
     if day is None or (time := TIME.search(_plain(value))) is None:
@@ -205,12 +207,12 @@ def moment_of(value: str, reading: Reading | None = None) -> float | None:
     return day + (hours - utc_offset + int(minute) / 60 + float(second or 0) / 3600) / 24
 
 
-def is_readable(value: str, kind: FieldKind, reading: Reading) -> bool:
+def is_readable(value: str, kind: FieldKind, reading: ColumnFormat) -> bool:
     """Return whether a value can be read as what its column holds."""
     return bool(plain_values([value], kind, reading)[0])
 
 
-def plain_values(values: Sequence[str], kind: FieldKind, reading: Reading) -> list[str]:
+def plain_values(values: Sequence[str], kind: FieldKind, reading: ColumnFormat) -> list[str]:
     """Return a column's values in one form: plain numbers, ISO dates, or words; empty where one is missing."""
     if kind in (FieldKind.NUMBER, FieldKind.PRICE):
         numbers = (number_of(value, reading) for value in values)

@@ -28,7 +28,7 @@ def joined(values: Sequence[str]) -> tuple[str, tuple[int, ...]]:
     return BETWEEN_TEXTS.join(filter(None, stripped)), lengths
 
 
-def values_of(text: str, lengths: Sequence[int] | None) -> list[str]:
+def joined_values(text: str, lengths: Sequence[int] | None) -> list[str]:
     """Return the value of each column of a joined text; the whole text if there are no lengths."""
     return list(_parts(text, lengths)) if lengths else [text]
 

@@ -16,13 +16,23 @@ from typing import IO, NamedTuple, cast
 import pyarrow
 
 from allpairs.db.corpus import delimited, structured
-from allpairs.db.corpus.cells import MAX_COLUMNS, Row, bad, check, shown
+from allpairs.db.corpus.cells import MAX_COLUMNS, TableRow, bad, checked_row, shown
 from allpairs.db.corpus.delimited import Lines
 from allpairs.db.corpus.dialect import as_utf8
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 
-__all__ = ["FORMATS", "FilePreview", "NoColumn", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
+__all__ = [
+    "FORMATS",
+    "FilePreview",
+    "NoColumn",
+    "TableRow",
+    "column_names",
+    "file_errors_explained",
+    "opened",
+    "preview",
+    "read_rows",
+]
 
 USUAL = {"csv": ",", "tsv": "\t"}  # what separates cells, where the rows do not tell
 BETWEEN = 10_000  # rows between two reports of progress
@@ -46,7 +56,7 @@ class FilePreview(NamedTuple):
     """
 
     names: list[str]
-    rows: list[Row]
+    rows: list[TableRow]
     separator: str = ""
     note: str | None = None
 
@@ -59,7 +69,7 @@ def read_rows(
     optional: Sequence[str] = (),
     separator: str = "",
     notes: list[str] | None = None,
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """Yield the rows of a table, with the values of these columns as text, in constant memory.
 
     optional: columns that may be empty, and that objects of JSON Lines may therefore lack; separator: of the cells of
@@ -68,13 +78,13 @@ def read_rows(
     """
     _require(columns, column_names(path, separator, columns), path)
     read = 0
-    with reading(path), opened(path) as stream:
+    with file_errors_explained(path), opened(path) as stream:
         lines = _lines(path, stream, separator)
         for row in _rows(path, stream, lines, columns, optional=optional):
             if read % BETWEEN == 0:
                 progress(f"reading {path.name}", _share_read(stream))
             read += 1
-            yield check(row, columns, path)
+            yield checked_row(row, columns, path)
     if not read:
         raise bad(without, path)
     if notes is not None and lines is not None and lines.note is not None:
@@ -87,7 +97,7 @@ def column_names(path: Path, separator: str = "", enough: Sequence[str] = ()) ->
     enough: names after which no more objects of JSON Lines are read, if there are any.
     Raises InputError if there are none, or if one occurs twice.
     """
-    with reading(path), opened(path) as stream:
+    with file_errors_explained(path), opened(path) as stream:
         names = _names(path, stream, _lines(path, stream, separator), enough)
     if not any(names):
         raise bad("the file is empty; it needs named columns and rows", path)
@@ -104,7 +114,7 @@ def column_names(path: Path, separator: str = "", enough: Sequence[str] = ()) ->
 def preview(path: Path, n: int, separator: str = "") -> FilePreview:
     """Return the named columns and the first n rows; a list or an object is shown as `…`."""
     names = [name for name in column_names(path, separator) if name]
-    with reading(path), opened(path) as stream:
+    with file_errors_explained(path), opened(path) as stream:
         lines = _lines(path, stream, separator)
         rows = list(islice(_rows(path, stream, lines, names, lenient=True), n))
     return FilePreview(names, rows) if lines is None else FilePreview(names, rows, lines.dialect.separator, lines.note)
@@ -150,7 +160,7 @@ def _rows(
     columns: Sequence[str],
     lenient: bool = False,
     optional: Sequence[str] = (),
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     if lines is not None:
         return delimited.rows(lines, columns)
     if _format(path) == "jsonl":
@@ -189,7 +199,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def file_errors_explained(path: Path) -> Iterator[None]:
     """Turn exceptions of the system and of libraries about a file into InputError."""
     try:
         yield

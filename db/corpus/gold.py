@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allpairs.db.corpus import graph
-from allpairs.db.corpus.cells import Ids, counted, label_of, present_columns, shown
+from allpairs.db.corpus.cells import Ids, label_of, present_columns, shown, with_noun
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.errors import InputError
 
@@ -119,7 +119,7 @@ def _closed(gold_file: _GoldFile, path: Path) -> list[GoldPair]:
     negatives = [pair for pair, positive in gold_file.pairs.items() if not positive]
     n = 1 + max((right for _, right in gold_file.pairs), default=-1)
     component = graph.components(n, positives)
-    parts = graph.groups(component)
+    parts = graph.joined_groups(component)
     _require_small(parts, path)
     pairs = [GoldPair(*pair, True, not gold_file.pairs.get(pair, False)) for pair in graph.closure(parts)]
     for pair in negatives:
@@ -153,7 +153,7 @@ def _notes(gold_file: _GoldFile, path: Path) -> list[str]:
         (gold_file.closed, "negative pair", "implied to be positive by other positives: a conflict, taken as positive"),
     )
     return [
-        f"{path.name}: {counted(len(odd), noun)} {comment} ({'; '.join(odd[:3])}{'; …' if len(odd) > 3 else ''})."
+        f"{path.name}: {with_noun(len(odd), noun)} {comment} ({'; '.join(odd[:3])}{'; …' if len(odd) > 3 else ''})."
         for odd, noun, comment in texts
         if odd
     ]

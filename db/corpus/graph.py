@@ -21,7 +21,7 @@ def components(n: int, pairs: NDArray[np.int64] | Iterable[tuple[int, int]]) -> 
     return smallest[component].astype(np.int64)
 
 
-def groups(component: NDArray[np.int64]) -> list[list[int]]:
+def joined_groups(component: NDArray[np.int64]) -> list[list[int]]:
     """Return the items of each component of two or more, in ascending order."""
     joined = np.flatnonzero(np.bincount(component)[component] > 1)  # most items are in no known pair
     order = joined[np.argsort(component[joined], kind="stable")]

@@ -23,7 +23,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True)
-class Links:
+class LabelLinks:
     """The links between the labelled items of one list. However many pairs are implied, none is enumerated here.
 
     items: (n,) labelled items; rows: (labels, 2) places in it; positive: (labels,) bool; component: (n,) the place of
@@ -103,7 +103,7 @@ class Implied:
     positive: np.ndarray
 
 
-def links_of(pairs: np.ndarray, positive: np.ndarray) -> Links:
+def links_of(pairs: np.ndarray, positive: np.ndarray) -> LabelLinks:
     """Return the links between labelled items. pairs: (n, 2), left < right, each once; positive: (n,) bool."""
     items, flat = np.unique(pairs, return_inverse=True)
     rows = flat.reshape(-1, 2)
@@ -113,7 +113,7 @@ def links_of(pairs: np.ndarray, positive: np.ndarray) -> Links:
     clash = ends[:, 0] == ends[:, 1]
     spoilt = np.unique(ends[clash])
     separated = ends[~np.isin(ends, spoilt).any(axis=1)]
-    return Links(items, rows, positive, component, spoilt, separated)
+    return LabelLinks(items, rows, positive, component, spoilt, separated)
 
 
 def implied(pairs: np.ndarray, positive: np.ndarray) -> Implied:
@@ -124,7 +124,7 @@ def implied(pairs: np.ndarray, positive: np.ndarray) -> Implied:
     links = links_of(pairs, positive)
     if trouble := links.trouble():
         raise InputError(trouble)
-    groups = {int(links.component[group[0]]): group for group in graph.groups(links.component)}
+    groups = {int(links.component[group[0]]): group for group in graph.joined_groups(links.component)}
     sound = [groups[name] for name in groups.keys() - set(links.spoilt.tolist())]
     separated = np.unique(links.separated, axis=0).tolist()
     sides = [(groups.get(first, [first]), groups.get(second, [second])) for first, second in separated]

@@ -8,7 +8,7 @@ from allpairs.db.domain import Side, Split
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class CorpusItem:
     """One text; identical texts of one side are one item with several ids, and the columns of the first one."""
 
     ids: tuple[str, ...]
@@ -18,7 +18,7 @@ class Item:
     lengths: tuple[int, ...] = ()  # of the text columns' values in the text; empty if there is only one column
 
 
-def with_splits(items: Sequence[Item], splits: Sequence[Split | None]) -> Sequence[Item]:
+def with_splits(items: Sequence[CorpusItem], splits: Sequence[Split | None]) -> Sequence[CorpusItem]:
     """Return the items, each with its split; leave out those without one.
 
     Returns a list for a list, otherwise a view that reads the items where they are.
@@ -27,8 +27,8 @@ def with_splits(items: Sequence[Item], splits: Sequence[Split | None]) -> Sequen
     return list(view) if isinstance(items, list) else view
 
 
-class _WithSplits(Sequence[Item]):
-    def __init__(self, items: Sequence[Item], splits: Sequence[Split | None]) -> None:
+class _WithSplits(Sequence[CorpusItem]):
+    def __init__(self, items: Sequence[CorpusItem], splits: Sequence[Split | None]) -> None:
         self._items = items
         self._splits = splits
         self._kept = [i for i, split in enumerate(splits) if split is not None] if None in splits else range(len(items))
@@ -36,16 +36,16 @@ class _WithSplits(Sequence[Item]):
     def __len__(self) -> int:
         return len(self._kept)
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[CorpusItem]:
         for item, split in zip(self._items, self._splits, strict=True):
             if split is not None:
-                yield Item(item.ids, item.side, item.text, split, item.lengths)
+                yield CorpusItem(item.ids, item.side, item.text, split, item.lengths)
 
     @overload
-    def __getitem__(self, index: int) -> Item: ...
+    def __getitem__(self, index: int) -> CorpusItem: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Item]: ...
-    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+    def __getitem__(self, index: slice) -> list[CorpusItem]: ...
+    def __getitem__(self, index: int | slice) -> CorpusItem | list[CorpusItem]:
         if isinstance(index, slice):
             return [self[i] for i in range(len(self))[index]]
         place = self._kept[index]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allpairs.db.corpus import graph
-from allpairs.db.corpus.cells import Ids, bad, counted, present_columns, shown
+from allpairs.db.corpus.cells import Ids, bad, present_columns, shown, with_noun
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.csv_writer import write_csv
 from allpairs.db.corpus.files import column_names, read_rows
@@ -175,8 +175,8 @@ def _dropped(corpus: Corpus, items: int, gold: int, path: Path) -> list[str]:
     if items == len(corpus.items):
         return []
     return [
-        f"{path.name}: not named and therefore left out: {counted(len(corpus.items) - items, 'item')}, "
-        f"and with them {counted(len(corpus.gold) - gold, 'gold pair')}."
+        f"{path.name}: not named and therefore left out: {with_noun(len(corpus.items) - items, 'item')}, "
+        f"and with them {with_noun(len(corpus.gold) - gold, 'gold pair')}."
     ]
 
 
@@ -184,4 +184,4 @@ def _separated(splits: dict[int, Split], gold: list[GoldPair], path: Path) -> li
     separated = sum({splits[pair.left], splits[pair.right]} == {Split.TRAIN, Split.EVALUATION} for pair in gold)
     if not separated:
         return []
-    return [f"{path.name}: left out: {counted(separated, 'gold pair')} of a train item and an evaluation item."]
+    return [f"{path.name}: left out: {with_noun(separated, 'gold pair')} of a train item and an evaluation item."]

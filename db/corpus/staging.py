@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, overload
 
-from allpairs.db.corpus.item import Item
+from allpairs.db.corpus.item import CorpusItem
 from allpairs.db.domain import FieldKind, Side
 from allpairs.db.identity import same_id
 
@@ -34,7 +34,7 @@ class Named(NamedTuple):
     place: int  # of the item
 
 
-class Staging(Sequence[Item]):
+class Staging(Sequence[CorpusItem]):
     """Items in the order in which they were added, in a file that is deleted with this object."""
 
     def __init__(self) -> None:
@@ -85,28 +85,28 @@ class Staging(Sequence[Item]):
     def __len__(self) -> int:
         return self._size
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[CorpusItem]:
         return self.since(0)
 
     @overload
-    def __getitem__(self, index: int) -> Item: ...
+    def __getitem__(self, index: int) -> CorpusItem: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Item]: ...
-    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+    def __getitem__(self, index: slice) -> list[CorpusItem]: ...
+    def __getitem__(self, index: int | slice) -> CorpusItem | list[CorpusItem]:
         if isinstance(index, slice):
             return [self[i] for i in range(self._size)[index]]
         return next(self.since(range(self._size)[index]))
 
-    def since(self, place: int) -> Iterator[Item]:
+    def since(self, place: int) -> Iterator[CorpusItem]:
         """Yield the items from this position on."""
         for _, group in groupby(self.file.execute(ITEMS, (place,)), key=itemgetter(0)):
             rows = list(group)
             _, side, text, lengths, _ = rows[0]
             names = tuple(name for *_, name in rows)
-            yield Item(names, Side(side), text, lengths=tuple(json.loads(lengths)) if lengths else ())
+            yield CorpusItem(names, Side(side), text, lengths=tuple(json.loads(lengths)) if lengths else ())
 
 
-class Places(Mapping[str, int]):
+class StagedPlaces(Mapping[str, int]):
     """The position of the item of each id of one side, looked up on disk."""
 
     def __init__(self, items: Staging, side: Side) -> None:

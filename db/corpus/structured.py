@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from pyarrow import parquet
 
-from allpairs.db.corpus.cells import MAX_CELL, MAX_COLUMNS, MAX_LINE, Row, as_text, bad
+from allpairs.db.corpus.cells import MAX_CELL, MAX_COLUMNS, MAX_LINE, TableRow, as_text, bad
 from allpairs.db.errors import InputError
 
 
@@ -28,7 +28,7 @@ def json_names(path: Path, stream: IO[bytes], enough: Sequence[str] = ()) -> lis
 
 def json_rows(
     path: Path, stream: IO[bytes], columns: Sequence[str], lenient: bool, optional: Sequence[str] = ()
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """Yield the values of these columns, object by object.
 
     optional: keys that objects may lack, which is empty. lenient: any key may be missing, and what is not text is shown
@@ -41,7 +41,7 @@ def json_rows(
         if missing is not None:
             problem = "the object lacks this key, which other objects have; add it, with null where there is no value"
             raise bad(problem, path, number, missing)
-        yield Row(number, tuple(text(record.get(column), path, number, column) for column in columns))
+        yield TableRow(number, tuple(text(record.get(column), path, number, column) for column in columns))
 
 
 def _objects(path: Path, stream: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -92,7 +92,7 @@ def parquet_names(stream: IO[bytes]) -> list[str]:
     return list(parquet.read_schema(stream).names)
 
 
-def parquet_rows(path: Path, stream: IO[bytes], columns: Sequence[str], lenient: bool) -> Iterator[Row]:
+def parquet_rows(path: Path, stream: IO[bytes], columns: Sequence[str], lenient: bool) -> Iterator[TableRow]:
     """Yield the values of these columns; rows are counted from 1. lenient: what is not text is shown as `…`."""
     text = _shown if lenient else as_text
     number = 0
@@ -101,7 +101,7 @@ def parquet_rows(path: Path, stream: IO[bytes], columns: Sequence[str], lenient:
         for cells in zip(*values, strict=True):
             number += 1
             pairs = zip(cells, columns, strict=True)
-            yield Row(number, tuple(text(cell, path, number, column) for cell, column in pairs))
+            yield TableRow(number, tuple(text(cell, path, number, column) for cell, column in pairs))
 
 
 def _shown(value: object, path: Path, row: int, column: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 
-from allpairs.db.corpus.csv_writer import encoded, write_csv
+from allpairs.db.corpus.csv_writer import encoded_line, write_csv
 from allpairs.db.errors import InputError
 
 Row = Sequence[Any]
@@ -29,7 +29,7 @@ def write_table(path: Path, columns: Columns, rows: Iterable[Row], for_people: b
     cannot be written to, and half a character.
     """
     writer = writer_for(path)
-    with whole(path) as partial:
+    with whole_file(path) as partial:
         return writer(partial, columns, rows, for_people)
 
 
@@ -59,7 +59,7 @@ def _require_folder(path: Path) -> None:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file in the same folder and move it into place at the end, so that it is complete or absent.
 
     Raises InputError for a folder that does not exist or cannot be written to.
@@ -93,7 +93,7 @@ def _write_jsonl(path: Path, columns: Columns, rows: Iterable[Row], _for_people:
     with path.open("wb") as stream:
         for number, row in enumerate(rows, 1):
             line = json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False)
-            stream.write(encoded(f"{line}\n", number))
+            stream.write(encoded_line(f"{line}\n", number))
     return number
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from allpairs.db.corpus.field_values import Reading
+from allpairs.db.corpus.field_values import ColumnFormat
 from allpairs.db.corpus.fields import Aligned, aligned
 from allpairs.db.domain import FieldKind, Side
 
@@ -36,7 +36,7 @@ class TextColumns:
 
     names: Mapping[Side, Sequence[str]]
     kinds: Mapping[Side, Sequence[FieldKind]] = field(default_factory=dict)
-    readings: Mapping[Side, Sequence[Reading]] = field(default_factory=dict)
+    readings: Mapping[Side, Sequence[ColumnFormat]] = field(default_factory=dict)
 
     @cached_property
     def columns(self) -> tuple[TextColumn, ...]:
@@ -51,7 +51,7 @@ class TextColumns:
         ]
         return tuple(TextColumn(*column, _kind(kinds, column[1:])) for column in side_by_side)
 
-    def reading(self, side: Side, place: int) -> Reading | None:
+    def reading(self, side: Side, place: int) -> ColumnFormat | None:
         """Return how the column at this place of a list is written, if it is known."""
         known = self.readings.get(side, self.readings.get(Side.LEFT, ()))
         return known[place] if place < len(known) else None
@@ -93,7 +93,7 @@ class TextColumns:
             for name, reading in zip(known.names[side], readings, strict=True)
         }
         readings = {
-            side: [written.get((side, name), written.get((Side.LEFT, name), Reading())) for name in names]
+            side: [written.get((side, name), written.get((Side.LEFT, name), ColumnFormat())) for name in names]
             for side, names in self.names.items()
         }
         return replace(self, kinds=kinds, readings=readings)
@@ -117,7 +117,7 @@ class TextColumns:
             side: tuple(map(FieldKind, stored[KINDS.format(side)])) for side in names if KINDS.format(side) in stored
         }
         readings = {
-            side: tuple(Reading(**reading) for reading in stored[READINGS.format(side)])
+            side: tuple(ColumnFormat(**reading) for reading in stored[READINGS.format(side)])
             for side in names
             if READINGS.format(side) in stored
         }

@@ -41,7 +41,7 @@ def _hold(stack: ExitStack, remote: Store, place: str) -> None:
     """Lock the local copies of all that is at or below the place until the stack ends, and complete them."""
     brought = False
     for name in _names(remote, place):
-        stack.enter_context(local_copies.held(name))
+        stack.enter_context(local_copies.held_copy(name))
         brought |= _bring(remote, name, place)
     if brought:
         local_copies.make_room()
@@ -52,12 +52,12 @@ def publishing(path: Path) -> Iterator[Path]:
     """Yield the path and publish what the block writes at or below it; until then only this machine sees it."""
     location = _in_store(path)
     name = name_of(location[1]) if location else None
-    with local_copies.written(name) if name else nullcontext():
+    with local_copies.written_copy(name) if name else nullcontext():
         yield path
-        publish(path)
+        publish_files(path)
 
 
-def publish(path: Path, replace: bool = False) -> None:
+def publish_files(path: Path, replace: bool = False) -> None:
     """Send what lies at or below the path to the store, replacing what it had, for all to see at once.
 
     replace: also send files that the store already has, since they may be damaged there.
@@ -66,7 +66,7 @@ def publish(path: Path, replace: bool = False) -> None:
         return
     remote, place = location
     for name in sorted({name for file in _files(path) if (name := name_of(str(place_of(file))))}):
-        with local_copies.held(name):
+        with local_copies.held_copy(name):
             root = artifacts() / name
             within = _within(place, name)
             files = {_path_in(root, file): file for file in _files(root / within)}
@@ -108,7 +108,7 @@ def discard(path: Path) -> None:
         remote, place = location
         for name in remote.names(place):
             remote.delete(name)
-            local_copies.forget(name)
+            local_copies.forget_copy(name)
     if path.is_dir():
         rmtree(path, ignore_errors=True)
     else:
@@ -141,7 +141,7 @@ def _bring(remote: Store, name: str, place: str) -> bool:
         if manifest is not None:
             local_copies.note(name, manifest)
         elif at_rest:  # another machine may have removed it: forget the copy
-            local_copies.forget(name)
+            local_copies.forget_copy(name)
     return brought
 
 

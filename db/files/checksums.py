@@ -26,7 +26,7 @@ def seal(folder: Path, files: Iterable[Path] | None = None) -> None:
         files = (path for path in folder.rglob("*") if path.is_file() and path.name != FILE)
     with suppress(InputError):  # unreadable checksums are replaced
         before = _noted(folder)
-    noted = before | {str(path.relative_to(folder)): digest(path) for path in files}
+    noted = before | {str(path.relative_to(folder)): file_digest(path) for path in files}
     with atomic_write(folder / FILE) as part:
         part.write_text(json.dumps(noted, indent=1), encoding="utf-8")
 
@@ -43,14 +43,14 @@ def is_whole(path: Path) -> bool:
         noted = _noted(path.parent).get(path.name)
     except InputError:
         return False
-    return path.is_file() and noted in (None, digest(path))
+    return path.is_file() and noted in (None, file_digest(path))
 
 
 def damaged(folder: Path) -> Iterator[Path]:
     """Yield the files that are missing or do not match the folder's checksums; none without checksums."""
     for name, noted in _noted(folder).items():
         path = folder / name
-        if not path.is_file() or digest(path) != noted:
+        if not path.is_file() or file_digest(path) != noted:
             yield path
 
 
@@ -118,7 +118,7 @@ def is_below(name: str) -> bool:
     return name.isprintable() and ":" not in name and not {"", ".", ".."} & set(parts)
 
 
-def digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
     """Return the SHA-256 of the file, computed once as long as it does not change."""
     status = path.stat()
     return _digest_of(path, status.st_size, status.st_mtime_ns, status.st_ino)

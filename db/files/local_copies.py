@@ -25,16 +25,16 @@ LEFT = 86_400  # seconds after which a partial file must be left by a killed pro
 
 
 @contextmanager
-def held(name: str, flags: LockFlags = LockFlags.SHARED) -> Iterator[None]:
+def held_copy(name: str, flags: LockFlags = LockFlags.SHARED) -> Iterator[None]:
     """Keep other processes from removing the copy until the block ends. Raises AlreadyLocked if it does not wait."""
     with _locked(_beside(name, "lock"), flags):
         yield
 
 
 @contextmanager
-def written(name: str) -> Iterator[None]:
+def written_copy(name: str) -> Iterator[None]:
     """Keep other processes from removing or writing what is here under this name until the block ends."""
-    with held(name), _locked(_beside(name, "written"), LockFlags.EXCLUSIVE):
+    with held_copy(name), _locked(_beside(name, "written"), LockFlags.EXCLUSIVE):
         yield
 
 
@@ -58,7 +58,7 @@ def note(name: str, files: Collection[str]) -> None:
     part.replace(_beside(name, "json"))
 
 
-def forget(name: str) -> None:
+def forget_copy(name: str) -> None:
     """Remove the copy."""
     _remove(name, _noted(name))
     for ending in ("json", "lock", "written"):
@@ -82,8 +82,8 @@ def make_room() -> None:
     for name in names:
         if over <= 0:
             return
-        with suppress(portalocker.AlreadyLocked), held(name, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING):
-            forget(name)
+        with suppress(portalocker.AlreadyLocked), held_copy(name, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING):
+            forget_copy(name)
             over -= sizes[name]
 
 

@@ -18,7 +18,7 @@ from allpairs.db.identity import without_unseen
 
 TEXT = "text"
 JSON = "json"
-OURS = "allpairs"  # logged from INFO on; others only from WARNING on
+LOGGER = "allpairs"  # logged from INFO on; others only from WARNING on
 REQUESTS = "uvicorn.access"  # its lines contain addresses; those of invitations and tickets are secret
 
 _known: ContextVar[dict[str, object]] = ContextVar("known")
@@ -95,7 +95,7 @@ def configure() -> None:
     else:
         handler.setFormatter(TextLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    logging.getLogger(OURS).setLevel(logging.INFO)
+    logging.getLogger(LOGGER).setLevel(logging.INFO)
     logging.getLogger(REQUESTS).disabled = True
 
 
@@ -110,7 +110,7 @@ def _silence_others() -> None:
 
 def _log_what_nobody_catches() -> None:
     """Log the exceptions that end the process or a thread, whose messages Python itself would write."""
-    log = logging.getLogger(OURS)
+    log = logging.getLogger(LOGGER)
     sys.excepthook = lambda *error: log.critical("the process ends after an error", exc_info=error)
     threading.excepthook = lambda error: log.error("a thread ends after an error", exc_info=_exc_info(error))
     sys.unraisablehook = lambda error: log.error("an object was deleted with an error", exc_info=_exc_info(error))

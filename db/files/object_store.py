@@ -18,7 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 from allpairs.db.errors import InputError
-from allpairs.db.files.checksums import Damaged, digest, is_below
+from allpairs.db.files.checksums import Damaged, file_digest, is_below
 
 MANIFESTS = "manifests"
 OBJECTS = "objects"
@@ -39,7 +39,7 @@ class Entry:
 
     def is_in(self, path: Path) -> bool:
         """Return whether the path holds this file."""
-        return path.is_file() and path.stat().st_size == self.size and digest(path) == self.sha256
+        return path.is_file() and path.stat().st_size == self.size and file_digest(path) == self.sha256
 
 
 Manifest = dict[str, Entry]  # by the file's path in the artifact; the path is empty if the artifact is a file
@@ -80,7 +80,7 @@ class Store:
         for path, file in files.items():
             entry = None if replace else before.get(path)
             while entry is None or not entry.is_in(file):  # repeat if the file changed while it was sent
-                entry = Entry(file.stat().st_size, digest(file), f"{version}/{path or Path(name).name}")
+                entry = Entry(file.stat().st_size, file_digest(file), f"{version}/{path or Path(name).name}")
                 self._send(file, entry.key)
             after[path] = entry
         text = json.dumps({path: asdict(entry) for path, entry in after.items()})

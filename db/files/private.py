@@ -7,13 +7,13 @@ from contextlib import contextmanager
 # modes: of what is stored, and what other users may do
 FOLDER = 0o700
 FILE = 0o600
-OTHERS = 0o077
+OTHER_USERS = 0o077
 
 
 @contextmanager
 def private_files() -> Iterator[None]:
     """Close to other users what this process, and processes that it starts, write within the block."""
-    before = os.umask(OTHERS)
+    before = os.umask(OTHER_USERS)
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import DECIDED, LABELS, AnswerKind, Purpose, version_of
 from allpairs.db.labels.disputes import announcing_disagreements
-from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.labels.withdrawn import texts_present
 from allpairs.db.projects.items import containing
 from allpairs.db.schema.tables import Answer, CheckAnswer, Gold, Item, PairLabel, Project, Task, now
 
@@ -70,7 +70,9 @@ def labels_among(session: Session, project_id: int, items: Collection[int]) -> l
 
 def matches(session: Session, project_id: int) -> list[Label]:
     """Return the labels of the project that are matches, in the order they were given; none with a withdrawn text."""
-    query = counting_ids(project_id).where(PairLabel.answer == AnswerKind.POSITIVE, is_there(PairLabel, project_id))
+    query = counting_ids(project_id).where(
+        PairLabel.answer == AnswerKind.POSITIVE, texts_present(PairLabel, project_id)
+    )
     return _labels(session, Answer.id.in_(query))
 
 
@@ -273,7 +275,7 @@ def own_before(session: Session, project_id: int, annotator: str, beginning: str
     return {(answer.left_id, answer.right_id): answer for answer in session.scalars(earlier.order_by(Answer.id))}
 
 
-def known_keys(session: Session, project_id: int, keys: Iterable[str]) -> set[str]:
+def stored_keys(session: Session, project_id: int, keys: Iterable[str]) -> set[str]:
     """Return which of the clients' keys are already stored in the project."""
     conditions = (Answer.project_id == project_id, Answer.key.in_(list(keys)))
     return set(session.scalars(select(Answer.key).where(*conditions)))

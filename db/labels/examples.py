@@ -15,7 +15,7 @@ RECENT = 300  # of the newest labels of each kind: what is chosen from
 
 
 @dataclass(frozen=True)
-class Example:
+class ExamplePair:
     """A labelled pair."""
 
     answer: AnswerKind
@@ -23,7 +23,7 @@ class Example:
     right: str
 
 
-def example_pairs(session: Session, project_id: int, annotator: str, n: int) -> list[Example]:
+def example_pairs(session: Session, project_id: int, annotator: str, n: int) -> list[ExamplePair]:
     """Return up to n matches and n non-matches, those that most annotators agreed on first, then the newest.
 
     Only training labels that nobody disagrees with. Never a pair that measures something (an audit pair, or two
@@ -33,7 +33,7 @@ def example_pairs(session: Session, project_id: int, annotator: str, n: int) -> 
     return [example for answer in DECIDED for example in _of_kind(session, project_id, annotator, answer, n)]
 
 
-def _of_kind(session: Session, project_id: int, annotator: str, answer: AnswerKind, n: int) -> list[Example]:
+def _of_kind(session: Session, project_id: int, annotator: str, answer: AnswerKind, n: int) -> list[ExamplePair]:
     kind = (PairLabel.project_id == project_id, PairLabel.purpose == Purpose.TRAIN, PairLabel.answer == answer)
     columns = (PairLabel.left_id, PairLabel.right_id, PairLabel.answer_id)
     pair = select(*columns).where(*kind).order_by(PairLabel.answer_id.desc()).limit(RECENT).subquery()
@@ -58,7 +58,7 @@ def _of_kind(session: Session, project_id: int, annotator: str, answer: AnswerKi
         )
         .order_by(agree.desc(), pair.c.answer_id.desc())
     )
-    return [Example(answer, *texts) for texts in session.execute(query.limit(n))]
+    return [ExamplePair(answer, *texts) for texts in session.execute(query.limit(n))]
 
 
 def _not_to_be_asked(session: Session, pair: Subquery, project_id: int, annotator: str) -> list[ColumnElement[bool]]:

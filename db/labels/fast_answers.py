@@ -38,7 +38,7 @@ class Told:
     otherwise: int
 
 
-def last_acts(session: Session, project_id: int, annotator: str, n: int) -> list[Row[*tuple[Any, ...]]]:
+def newest_acts(session: Session, project_id: int, annotator: str, n: int) -> list[Row[*tuple[Any, ...]]]:
     """Return the annotator's last n acts, the newest last: id, answer, seconds, task, both items, both text lengths."""
     ids = select(Answer.id).where(Answer.project_id == project_id, Answer.annotator == annotator)
     lengths = (func.length(LEFT.text), func.length(RIGHT.text))

@@ -12,10 +12,10 @@ from sqlalchemy.orm import Session, aliased
 from allpairs.db.domain import DECIDED, AnswerKind, CheckKind
 from allpairs.db.labels.answers import changed
 from allpairs.db.labels.hidden_checks import answered_checks, checks_before
-from allpairs.db.labels.pipeline_seeds import known_pairs
+from allpairs.db.labels.pipeline_seeds import training_gold_rows
 from allpairs.db.labels.stable_random import chance
 from allpairs.db.labels.votes import labelled, looks_of, wants_vote_of
-from allpairs.db.labels.withdrawn import is_there, withdrawn_items
+from allpairs.db.labels.withdrawn import texts_present, withdrawn_items
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.tables import (
     Answer,
@@ -30,7 +30,7 @@ from allpairs.db.schema.tables import (
 
 BETWEEN = 100  # the annotator's answers between an answer and its repetition
 AGO = timedelta(hours=1)  # and the least time: a pair just read would be remembered
-AGAIN = 0.2  # repeats for each pair while fast answers wait for theirs
+REPEATS = 0.2  # repeats for each pair while fast answers wait for theirs
 
 Roll = Callable[[str], float]  # a pseudo-random number for each named decision
 Draw = tuple[int, int, AnswerKind, int | None]  # left_id, right_id, expected answer, task of the pair
@@ -61,7 +61,9 @@ class _Checks:
             Task.right_id == Gold.right_id,
             or_(~labelled(), wants_vote_of(self.annotator, self.looks)),
         )
-        pairs = known_pairs(self.project_id).where(conditions, ~Gold.closure, ~open_task.exists(), *self._unseen(Gold))
+        pairs = training_gold_rows(self.project_id).where(
+            conditions, ~Gold.closure, ~open_task.exists(), *self._unseen(Gold)
+        )
         drawn = _from(self.session, pairs, Gold.left_id, *self._ends(Gold.left_id, conditions), roll)
         return None if drawn is None else (drawn[0], drawn[1], DECIDED[not positive], None)
 
@@ -69,7 +71,7 @@ class _Checks:
         conditions = (Answer.project_id == self.project_id, Answer.settles, Answer.answer == DECIDED[not positive])
         pairs = select(Answer.left_id, Answer.right_id, Answer.answer, Answer.task_id)
         pairs = pairs.join(PairLabel, PairLabel.answer_id == Answer.id).where(*conditions, *self._unseen(PairLabel))
-        pairs = pairs.where(is_there(Answer, self.project_id))
+        pairs = pairs.where(texts_present(Answer, self.project_id))
         rows = self.session.execute(pairs.order_by(Answer.id)).all()
         return _draw(rows[int(roll * len(rows))]) if rows else None
 
@@ -119,7 +121,7 @@ class _Checks:
             Answer.created_at <= self.at - AGO,
             ~changed(),
             ~self._checks_of(Answer),
-            is_there(Answer, self.project_id),
+            texts_present(Answer, self.project_id),
         )
 
     def _unseen(self, table: Any) -> list[ColumnElement[bool]]:
@@ -176,7 +178,7 @@ def plan_checks(
     planned = {task_id: check for task_id, check in planned.items() if not withdrawn & {check.left_id, check.right_id}}
     shares = {CheckKind.GOLD: settings.gold_share, CheckKind.REPEAT: settings.repeat_share}
     if fast:
-        shares[CheckKind.REPEAT] = max(AGAIN, settings.repeat_share)
+        shares[CheckKind.REPEAT] = max(REPEATS, settings.repeat_share)
     for task_id in task_ids:
         roll = partial(_roll, settings.seed, annotator, task_id)
         kind = next((kind for kind, share in shares.items() if roll(kind) < share), None)

@@ -14,7 +14,7 @@ from allpairs.db.schema.tables import Check, CheckAnswer, Task
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """An annotator's current answer to a check."""
 
     annotator: str
@@ -71,12 +71,12 @@ def own_check_answers(session: Session, annotator: str, round_id: int, limit: in
     ]
 
 
-def check_results(session: Session, project_id: int) -> list[Checked]:
+def check_results(session: Session, project_id: int) -> list[CheckResult]:
     """Return the annotators' current answers to the project's checks."""
     query = _standing(select(Check.id).where(Check.project_id == project_id))
     rows = session.execute(query.with_only_columns(Check.annotator, Check.kind, Check.expected, CheckAnswer.answer))
     return [
-        Checked(annotator, CheckKind(kind), AnswerKind(expected), AnswerKind(answer))
+        CheckResult(annotator, CheckKind(kind), AnswerKind(expected), AnswerKind(answer))
         for annotator, kind, expected, answer in rows
     ]
 

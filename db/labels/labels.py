@@ -51,7 +51,7 @@ def history_rows(session: Session, project_id: int) -> Iterator[LabelRow]:
     return _read(session, _answers(project_id, counts).where(Answer.project_id == project_id))
 
 
-def pair_rows(
+def answers_on_pair(
     session: Session, project_id: int, left_id: int, right_id: int, annotator: str | None = None
 ) -> list[LabelRow]:
     """Return every answer on the pair, or only this annotator's, in the order they were given."""

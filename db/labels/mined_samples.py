@@ -14,7 +14,7 @@ BEGINNING = "mined-"  # prefix of the keys of answers made from a pipeline's pai
 UNDO = "undo-mined-"  # and of the answers that undo them
 
 
-class Drawn(NamedTuple):
+class SampledCount(NamedTuple):
     """The number of sampled pairs of a band with this label; None: unlabelled."""
 
     stratum: int | None  # a task of a design has one
@@ -53,12 +53,14 @@ def sampled(session: Session, project_id: int, pairs: Collection[Pair]) -> set[P
     return sampled_pairs
 
 
-def count_drawn(session: Session, design_ids: Collection[int]) -> list[Drawn]:
+def count_drawn(session: Session, design_ids: Collection[int]) -> list[SampledCount]:
     """Count the pairs of these designs by band and label."""
     same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
     counted = select(Task.stratum, PairLabel.answer, func.count()).select_from(Task).outerjoin(PairLabel, same_pair)
     rows = session.execute(counted.where(Task.design_id.in_(design_ids)).group_by(Task.stratum, PairLabel.answer))
-    return [Drawn(stratum, None if answer is None else AnswerKind(answer), count) for stratum, answer, count in rows]
+    return [
+        SampledCount(stratum, None if answer is None else AnswerKind(answer), count) for stratum, answer, count in rows
+    ]
 
 
 def own_labels(session: Session, project_id: int, pairs: Collection[Pair]) -> dict[Pair, str]:

@@ -39,7 +39,7 @@ def labels_of(session: Session, project_id: int, pairs: Collection[Pair]) -> dic
     return labels
 
 
-def gold_of(session: Session, pairs: Collection[Pair]) -> dict[Pair, bool]:
+def gold_answers(session: Session, pairs: Collection[Pair]) -> dict[Pair, bool]:
     """Return whether each of these pairs matches, for pairs with a gold answer."""
     gold: dict[Pair, bool] = {}
     for condition in among(Gold, pairs):

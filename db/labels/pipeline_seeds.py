@@ -19,14 +19,14 @@ def labelled_positives(project_id: int) -> Select[int, int]:
     return _among(pairs, PairLabel, *conditions, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
 
 
-def labelled_pairs(project_id: int) -> Select[int, int, AnswerKind]:
+def training_label_rows(project_id: int) -> Select[int, int, AnswerKind]:
     """Select the training pairs labelled positive or negative: columns left_id, right_id, answer."""
     pairs = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
     conditions = (PairLabel.project_id == project_id, PairLabel.answer.in_(DECIDED))
     return _among(pairs, PairLabel, *conditions, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
 
 
-def known_pairs(project_id: int) -> Select[int, int, bool]:
+def training_gold_rows(project_id: int) -> Select[int, int, bool]:
     """Select all known pairs of training items: columns left_id, right_id, positive."""
     pairs = select(Gold.left_id, Gold.right_id, Gold.positive)
     trains = (LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
@@ -48,7 +48,7 @@ def _among(pairs: Select[*tuple[Any, ...]], table: Any, *conditions: ColumnEleme
 
 def seed_counts(session: Session, project_id: int, most: int) -> tuple[int, int]:
     """Count the training pairs labelled positive, and the known positives; each up to `most`."""
-    known = known_pairs(project_id).where(Gold.positive)
+    known = training_gold_rows(project_id).where(Gold.positive)
     seeds = [
         len(session.execute(pairs.order_by(None).limit(most)).all())
         for pairs in (labelled_positives(project_id), known)

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, Subquery, and_, distinct, func, or
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import LABELS, AnswerKind
-from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.labels.withdrawn import texts_present
 from allpairs.db.schema.tables import Answer, FastAnswersTask, PairLabel, Task
 
 
@@ -44,7 +44,7 @@ def open_pairs(session: Session, project_id: int) -> list[Open]:
         select(PairLabel.left_id, PairLabel.right_id, Answer.id, Answer.task_id, is_disputed)
         .join(Answer, Answer.id == PairLabel.answer_id)
         .outerjoin(disputed, same)
-        .where(PairLabel.project_id == project_id, is_there(PairLabel, project_id))
+        .where(PairLabel.project_id == project_id, texts_present(PairLabel, project_id))
         .where(or_(is_disputed, and_(PairLabel.answer == AnswerKind.UNSURE, ~Answer.settles)))
     )
     rows = session.execute(chosen.order_by(PairLabel.answer_id))

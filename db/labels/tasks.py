@@ -26,7 +26,7 @@ from allpairs.db.domain import AnswerKind, Purpose
 from allpairs.db.labels.answers import lock_answers, purpose_counts
 from allpairs.db.labels.leases import lease, leases_of_others, surplus
 from allpairs.db.labels.votes import SAME_PAIR, doubtful, labelled, looks_of, wants_vote_of
-from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.labels.withdrawn import texts_present
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.tables import Answer, Lease, PairLabel, Round, Task
 
@@ -82,7 +82,7 @@ def may_add_audit_batch(session: Session, project_id: int) -> bool:
     return open_audit_batch(session, project_id) is None
 
 
-def queue_of(session: Session, project_id: int, audit_batch: bool, lock: bool = False) -> Round | None:
+def round_to_label(session: Session, project_id: int, audit_batch: bool, lock: bool = False) -> Round | None:
     """Return the round to label: the newest audit batch, or the newest batch."""
     return (newest_audit_batch if audit_batch else newest_round)(session, project_id, lock)
 
@@ -102,7 +102,7 @@ def lease_tasks(
 
     device: which of the annotator's browsers. Each gets tasks of its own while there are enough, and keeps its leases.
     """
-    queue_of(session, project_id, audit_batch, lock=True)
+    round_to_label(session, project_id, audit_batch, lock=True)
     tasks = free_tasks(session, project_id, annotator, n, now, audit_batch, grouped, device, held_count)
     elsewhere = _held_elsewhere(session, annotator, device, now)
     tasks_here = [task.id for task in tasks if task.id not in elsewhere]
@@ -135,7 +135,7 @@ def free_tasks(
     newest audit batch. If there are fewer than n, or than `held_count`, the tasks that others have leased beyond a fair
     part are free as well. grouped: tasks that show the same text first follow each other.
     """
-    batch = queue_of(session, project_id, audit_batch)
+    batch = round_to_label(session, project_id, audit_batch)
     if batch is None:
         return []
     looks = looks_of(project_settings(session, project_id))
@@ -216,7 +216,7 @@ def _scattered(half: int) -> ColumnElement[int]:
 def _open_tasks(project_id: int, part: ColumnElement[bool], annotator: str, looks: int) -> Select[Task]:
     """Select the tasks of this part that are unlabelled or need this annotator's vote, with their lease."""
     query = select(Task).outerjoin(Lease, Lease.task_id == Task.id)
-    return query.where(part, or_(~labelled(), wants_vote_of(annotator, looks)), is_there(Task, project_id))
+    return query.where(part, or_(~labelled(), wants_vote_of(annotator, looks)), texts_present(Task, project_id))
 
 
 def _skips(batch: Round, annotator: str) -> CTE:
@@ -231,7 +231,7 @@ def next_lease_end(
     session: Session, project_id: int, annotator: str, now: datetime, audit_batch: bool = False
 ) -> datetime | None:
     """Return when the first task that `free_tasks` would serve becomes free; None if nobody else has one."""
-    batch = queue_of(session, project_id, audit_batch)
+    batch = round_to_label(session, project_id, audit_batch)
     if batch is None:
         return None
     looks = looks_of(project_settings(session, project_id))
@@ -292,7 +292,7 @@ def labelled_among(session: Session, task_ids: Iterable[int]) -> set[int]:
 def batch_progress(session: Session, project_id: int, audit_batch: bool = False) -> BatchProgress:
     """Return the progress of the newest batch (or audit batch), and the positives of the whole project."""
     all_positives = _positives(session, project_id)
-    batch = queue_of(session, project_id, audit_batch)
+    batch = round_to_label(session, project_id, audit_batch)
     if batch is None:
         return BatchProgress(all_positives=all_positives)
     counts = _counts(session, batch)

@@ -20,7 +20,7 @@ def withdrawn_items(session: Session, project_id: int) -> set[int]:
     return set(session.scalars(withdrawn(project_id)))
 
 
-def is_there(table: Any, project_id: int | ColumnElement[int]) -> ColumnElement[bool]:
+def texts_present(table: Any, project_id: int | ColumnElement[int]) -> ColumnElement[bool]:
     """Tell whether neither text of the table's pair has been withdrawn."""
     withdrawn_ids = withdrawn(project_id)
     return and_(table.left_id.not_in(withdrawn_ids), table.right_id.not_in(withdrawn_ids))

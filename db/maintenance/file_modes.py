@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from allpairs.db.files.private import FILE, FOLDER, OTHERS
+from allpairs.db.files.private import FILE, FOLDER, OTHER_USERS
 from allpairs.db.schema.engine import artifacts, database_url, home, sqlite_file
 
 # What we write in the home folder: if somebody names a folder with other files as home, those keep their modes.
-OURS = ("allpairs.db*", "jobs.db*", "artifacts*", "backups", "cached")
+OUR_FILES = ("allpairs.db*", "jobs.db*", "artifacts*", "backups", "cached")
 
 
 def close_home() -> list[str]:
@@ -19,7 +19,7 @@ def close_home() -> list[str]:
 
     There is no line if nothing was open.
     """
-    trees = {artifacts(), *(place.resolve() for name in OURS for place in home().glob(name))}
+    trees = {artifacts(), *(place.resolve() for name in OUR_FILES for place in home().glob(name))}
     if (file := sqlite_file(database_url())) is not None:
         trees |= {Path(f"{file}{ending}") for ending in ("", "-wal", "-shm")}
     results = Counter(map(_close, chain([str(home())], *map(_at_or_below, trees))))
@@ -52,10 +52,10 @@ def _close(path: str) -> bool | None:
     """Return whether the file or folder is closed now; None if it was before, is a link, or has just been removed."""
     try:
         mode = os.lstat(path).st_mode
-        if os.name == "nt" or stat.S_ISLNK(mode) or not mode & OTHERS:
+        if os.name == "nt" or stat.S_ISLNK(mode) or not mode & OTHER_USERS:
             return None
         Path(path).chmod(FOLDER if stat.S_ISDIR(mode) else FILE)
-        return not os.lstat(path).st_mode & OTHERS  # some file systems take no modes
+        return not os.lstat(path).st_mode & OTHER_USERS  # some file systems take no modes
     except FileNotFoundError:
         return None
     except OSError:

@@ -18,7 +18,7 @@ from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Base, Design, PairLabel, Project, StoredModel
 
 ALL = 2**31 - 1  # no answer's id is above it
-SHOWN = 5
+MOST_SHOWN = 5
 
 
 def problems(engine: Engine) -> Iterator[str]:
@@ -49,7 +49,7 @@ def _references(session: Session) -> Iterator[str]:
             target = named.alias()
             referenced = select(target).where(target.c[key.column.name] == key.parent)
             dangling = select(key.parent).where(key.parent.is_not(None), ~referenced.exists())
-            lost = session.scalars(dangling.limit(SHOWN)).all()
+            lost = session.scalars(dangling.limit(MOST_SHOWN)).all()
             if lost:
                 names = ", ".join(map(str, lost))
                 yield f"{table.name}.{key.parent.name} names missing rows of {named.name}: {names}"
@@ -66,7 +66,7 @@ def _labels(session: Session, project: Project) -> Iterator[str]:
 def _groups(session: Session, project: Project) -> Iterator[str]:
     """Check that the groups have the sizes that their last changes say."""
     if wrong := wrong_groups(session, project.id):
-        names = ", ".join(map(group_id, wrong[:SHOWN]))
+        names = ", ".join(map(group_id, wrong[:MOST_SHOWN]))
         yield f"project {project.name!r}: {len(wrong)} groups are not as their record says: {names}"
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from sqlalchemy import BigInteger, Column, String
 
-from allpairs.db.corpus.cells import MAX_CELL, counted, shown
+from allpairs.db.corpus.cells import MAX_CELL, shown, with_noun
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import LONGEST_NOTE, EventKind, Side
 from allpairs.db.errors import InputError
@@ -56,7 +56,7 @@ def wrong_in(row: object, checks: Mapping[str, Wrong]) -> tuple[str, str] | None
 def wrong_text(text: str, most: int = MAX_CELL) -> str:
     """Return what is wrong with a text; empty if nothing is."""
     if len(text) > most:
-        return f"it has {counted(len(text), 'character')}, but the limit is {most:,}"
+        return f"it has {with_noun(len(text), 'character')}, but the limit is {most:,}"
     if "\0" in text:
         return "it has a NUL character"
     if not text.isascii():

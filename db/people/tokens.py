@@ -49,7 +49,7 @@ def use_token(session: Session, token_id: int, time: datetime) -> None:
     session.execute(update(ApiToken).where(ApiToken.id == token_id).values(used_at=time))
 
 
-def tokens_of(session: Session, person_id: int) -> Sequence[ApiToken]:
+def api_tokens_of(session: Session, person_id: int) -> Sequence[ApiToken]:
     """Return the person's tokens, the newest first, expired ones included."""
     return session.scalars(select(ApiToken).where(ApiToken.person_id == person_id).order_by(ApiToken.id.desc())).all()
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.gold import GoldPair
-from allpairs.db.corpus.item import Item as CorpusItem
+from allpairs.db.corpus.item import CorpusItem
 from allpairs.db.domain import Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.identity import ById

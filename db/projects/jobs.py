@@ -26,7 +26,7 @@ PIPELINE = "pipeline"
 SUGGEST = "suggest"
 RATE = "rate"
 # Kinds of job that change nothing in their project that another job reads, so that none needs to wait for them.
-APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, RATE)
+INDEPENDENT = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, RATE)
 QUICK = (SEARCH, SUGGEST)  # of which a project may have several open: somebody waits for each
 STARTING = "starting"  # the device of a worker that does not take jobs yet
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds, but a busy machine may delay it
@@ -34,7 +34,7 @@ ALIVE = timedelta(seconds=15)  # a worker reports every two seconds, but a busy 
 
 def open_job(session: Session, project_id: int) -> Job | None:
     """Return the project's waiting or running job, not counting those that change nothing."""
-    at_work = (Job.project_id == project_id, Job.state.in_(OPEN), Job.kind.not_in(APART))
+    at_work = (Job.project_id == project_id, Job.state.in_(OPEN), Job.kind.not_in(INDEPENDENT))
     return session.scalar(select(Job).where(*at_work).limit(1))
 
 
@@ -46,7 +46,7 @@ def count_open(session: Session, project_id: int, kinds: Collection[str]) -> int
 
 def newest_job(session: Session, project_id: int) -> Job | None:
     """Return the project's newest job, not counting those that change nothing."""
-    query = select(Job).where(Job.project_id == project_id, Job.kind.not_in(APART))
+    query = select(Job).where(Job.project_id == project_id, Job.kind.not_in(INDEPENDENT))
     return session.scalar(query.order_by(Job.created_at.desc()).limit(1))
 
 
@@ -74,7 +74,7 @@ def fail_job(session: Session, job: Job, error: str, traceback: str | None = Non
         add_notice(session, job.project_id, NoticeKind.TRAINING_FAILED, details, key=f"{job.id}-failed")
 
 
-def list_jobs(session: Session, project_id: int, limit: int | None = None) -> list[Job]:
+def jobs_of_project(session: Session, project_id: int, limit: int | None = None) -> list[Job]:
     """Return the project's jobs, the newest first, up to the limit."""
     query = select(Job).where(Job.project_id == project_id).order_by(Job.created_at.desc())
     return list(session.scalars(query.limit(limit)))

@@ -10,28 +10,28 @@ from sqlalchemy.orm import Session
 from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.schema.tables import Answer, Job, Lease, PairLabel, Project, Task
 
-_THERE = Project.deleted_at.is_(None)  # not in the bin
+_NOT_IN_BIN = Project.deleted_at.is_(None)  # not in the bin
 
 
-def labels(session: Session) -> Sequence[tuple[str, str, int]]:
+def label_numbers(session: Session) -> Sequence[tuple[str, str, int]]:
     """Return project, label and number of pairs."""
     counted = select(PairLabel.project_id, PairLabel.answer, func.count().label("pairs"))
     pairs = counted.group_by(PairLabel.project_id, PairLabel.answer).subquery()
     named = select(Project.name, pairs.c.answer, pairs.c.pairs).join(pairs, pairs.c.project_id == Project.id)
-    return [(name, label, number) for name, label, number in session.execute(named.where(_THERE))]
+    return [(name, label, number) for name, label, number in session.execute(named.where(_NOT_IN_BIN))]
 
 
-def last_answers(session: Session) -> Sequence[tuple[str, datetime]]:
+def last_answer_times(session: Session) -> Sequence[tuple[str, datetime]]:
     """Return project and time of its last answer; leave out projects without answers."""
     newest = select(func.max(Answer.created_at)).where(Answer.project_id == Project.id).scalar_subquery()
-    rows = session.execute(select(Project.name, newest).where(_THERE))
+    rows = session.execute(select(Project.name, newest).where(_NOT_IN_BIN))
     return [(name, time) for name, time in rows if time is not None]
 
 
 def leases(session: Session, time: datetime) -> Sequence[tuple[str, int]]:
     """Return project and number of its leased pairs at this time; leave out projects without any."""
     counted = select(Project.name, func.count()).join(Task, Task.project_id == Project.id).join(Lease)
-    open_ = counted.where(Lease.expires_at > time, _THERE).group_by(Project.name)
+    open_ = counted.where(Lease.expires_at > time, _NOT_IN_BIN).group_by(Project.name)
     return [(name, number) for name, number in session.execute(open_)]
 
 

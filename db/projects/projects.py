@@ -60,11 +60,11 @@ def add_project(
     try:
         session.flush()
     except IntegrityError:  # somebody else has just added it
-        raise InputError(f"{_TAKEN[''].format(project.name)}; choose another name") from None
+        raise InputError(f"{_NAME_TAKEN[''].format(project.name)}; choose another name") from None
     return project
 
 
-_TAKEN = {
+_NAME_TAKEN = {
     "": "a project named {!r} exists already",
     "archived": "an archived project is named {!r}",
     "binned": "a project named {!r} is in the bin",
@@ -82,7 +82,7 @@ def free_name(session: Session, name: str) -> str:
     alike = [project for project in projects if skeleton(project.name) == looks]
     if alike:
         project = min(alike, key=lambda project: project.name != name)  # the same name before one that only looks so
-        problem = _TAKEN["binned" if project.deleted_at else "archived" if project.archived_at else ""].format(
+        problem = _NAME_TAKEN["binned" if project.deleted_at else "archived" if project.archived_at else ""].format(
             project.name
         )
         looking = "" if project.name == name else f", and {name!r} looks the same"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from allpairs.db.corpus.fields import Aligned, aligned, values_of
+from allpairs.db.corpus.fields import Aligned, aligned, joined_values
 from allpairs.db.domain import Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import chunks
@@ -28,7 +28,7 @@ class Records:
         """Return the pair's columns side by side, without rows that are empty; none if the files had no columns."""
         if not self._columns:
             return ()
-        left, right = (values_of(self.texts[id_], self._lengths[id_]) for id_ in (left_id, right_id))
+        left, right = (joined_values(self.texts[id_], self._lengths[id_]) for id_ in (left_id, right_id))
         rows = (
             (name, _at(left, left_place), _at(right, right_place)) for name, left_place, right_place in self._columns
         )
@@ -39,24 +39,24 @@ def _at(values: Sequence[str], place: int | None) -> str:
     return "" if place is None or place >= len(values) else values[place]
 
 
-def column_names(session: Session, project_id: int) -> list[str]:
+def project_columns(session: Session, project_id: int) -> list[str]:
     """Return the names of the project's text columns; none if its texts have only one."""
     return [column.name for column in _columns_of(session, project_id)]
 
 
 def require_column(session: Session, project_id: int, name: str) -> None:
     """Raise InputError unless the project has this text column, or the name is empty."""
-    names = column_names(session, project_id)
+    names = project_columns(session, project_id)
     if name and name not in names:
         raise InputError(f"the project has no text column {name!r}: use {', '.join(names) or 'another representative'}")
 
 
-def column_values(session: Session, project_id: int, item_ids: Iterable[int], name: str) -> dict[int, str]:
+def values_in_column(session: Session, project_id: int, item_ids: Iterable[int], name: str) -> dict[int, str]:
     """Return the value of each of these items in the text column of this name, "" for none."""
     column = next(column for column in _columns_of(session, project_id) if column.name == name)
     query = select(Item.id, Item.side, Item.text, Item.field_lengths)
     return {
-        id_: _at(values_of(text, lengths), column.left if side == Side.LEFT else column.right)
+        id_: _at(joined_values(text, lengths), column.left if side == Side.LEFT else column.right)
         for chunk in chunks(item_ids)
         for id_, side, text, lengths in session.execute(query.where(Item.id.in_(chunk)))
     }
@@ -68,7 +68,7 @@ def _columns_of(session: Session, project_id: int) -> list[Aligned]:
     return aligned(left, named.get(Side.RIGHT, left))
 
 
-def read_records(session: Session, project_id: int, item_ids: Iterable[int]) -> Records:
+def records_of_items(session: Session, project_id: int, item_ids: Iterable[int]) -> Records:
     """Return these items of the project."""
     rows = [
         row

@@ -9,7 +9,7 @@ from allpairs.db.domain import Purpose
 from allpairs.db.schema.tables import Answer, Round, Task
 
 
-def rounds_of(session: Session, project_id: int) -> list[Round]:
+def batches_of(session: Session, project_id: int) -> list[Round]:
     """Return the batches of the project, the first one first, without audit batches."""
     batches = select(Round).where(Round.project_id == project_id, Round.number.is_not(None))
     return list(session.scalars(batches.order_by(Round.number)))

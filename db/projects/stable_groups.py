@@ -21,7 +21,7 @@ PREFIX = "g"
 Named = tuple[str, str]  # side and id
 HALF = 0.5  # the probability from which pairs match where nobody has asked for groups yet
 SURE = 1e-9  # probabilities closer to 0 or 1 have no score that could be told from theirs
-Asked = tuple[int, float, None, str, str, str]  # arguments of the job `matches` after the project
+MatchesArguments = tuple[int, float, None, str, str, str]  # arguments of the job `matches` after the project
 
 
 def group_id(number: int) -> str:
@@ -29,7 +29,7 @@ def group_id(number: int) -> str:
     return f"{PREFIX}{number}"
 
 
-def groups_of(session: Session, project_id: int, item_ids: Iterable[int]) -> dict[int, str]:
+def group_ids_of(session: Session, project_id: int, item_ids: Iterable[int]) -> dict[int, str]:
     """Return the id of each text's group; texts that are alone, or of another project, have none."""
     return {
         item: group_id(number)
@@ -48,7 +48,7 @@ def newest_update(session: Session, project_id: int) -> GroupUpdate | None:
     return session.scalar(query.order_by(GroupUpdate.id.desc()).limit(1))
 
 
-def asked_as_before(session: Session, project_id: int) -> Asked | None:
+def asked_as_before(session: Session, project_id: int) -> MatchesArguments | None:
     """Return the search for matches with the newest matcher that makes groups as the last update did.
 
     Returns None if the project does not keep its groups up to date, or if its newest matcher has no probabilities:
@@ -90,10 +90,10 @@ def page_of_groups(session: Session, project_id: int, after: int, limit: int) ->
         select(GroupedItem.number).where(GroupedItem.project_id == project_id, GroupedItem.number > after).distinct()
     )
     numbers = session.scalars(query.order_by(GroupedItem.number).limit(limit)).all()
-    return texts_of(session, project_id, numbers)
+    return texts_in_groups(session, project_id, numbers)
 
 
-def texts_of(session: Session, project_id: int, numbers: Sequence[int]) -> dict[int, list[int]]:
+def texts_in_groups(session: Session, project_id: int, numbers: Sequence[int]) -> dict[int, list[int]]:
     """Return the texts of these groups, as far as they exist, ascending."""
     texts: dict[int, list[int]] = {}
     for chunk in chunks(numbers):

@@ -26,7 +26,7 @@ def allowed_networks() -> list[Network]:
         raise InputError(f"{VARIABLE}: {error}; name networks such as 10.1.0.0/16, separated by commas") from None
 
 
-def is_allowed(address: str, networks: Sequence[Network]) -> bool:
+def is_allowed_address(address: str, networks: Sequence[Network]) -> bool:
     """Return whether messages may go to this address: it is a public one of a single machine, or in a network."""
     ip = ip_address(address.partition("%")[0])
     if isinstance(ip, IPv6Address):
@@ -53,16 +53,16 @@ def checked_url(url: str, networks: Sequence[Network]) -> str:
     url = url.strip()
     if not url or len(url) > LONGEST or not url.isascii() or any(char <= " " or char == "\x7f" for char in url):
         raise InputError(f"the address must have 1 to {LONGEST:,} ASCII characters, none of them a space")
-    parts = parts_of(url)
+    parts = address_parts(url)
     if parts.username is not None or parts.password is not None or parts.fragment:
         raise InputError("the address may have no user name, password or fragment: messages are signed instead")
     literal = _as_literal(str(parts.hostname))
-    if literal is not None and not is_allowed(literal, networks):
+    if literal is not None and not is_allowed_address(literal, networks):
         raise InputError(refusal(literal))
     return url
 
 
-def parts_of(url: str) -> SplitResult:
+def address_parts(url: str) -> SplitResult:
     """Return the parts of an http or https address. Raises InputError for any other."""
     try:
         parts = urlsplit(url)

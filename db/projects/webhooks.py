@@ -15,7 +15,7 @@ from allpairs.db.schema.tables import Delivery, Notice, Project, Webhook
 
 PREFIX = "whsec_"  # of a secret, as Standard Webhooks writes it
 SECRET_BYTES = 32
-KEPT = timedelta(days=30)  # how long the log of deliveries goes back
+LOG_AGE = timedelta(days=30)  # how long the log of deliveries goes back
 _WAITING = Delivery.state == DeliveryState.WAITING
 
 
@@ -131,4 +131,4 @@ def _record(session: Session, conditions: Collection[ColumnElement[bool]], **val
 
 def forget_old(session: Session, time: datetime) -> None:
     """Remove notices of more than 30 days ago with their deliveries; those of a webhook switched off may still wait."""
-    session.execute(delete(Notice).where(Notice.created_at < time - KEPT))
+    session.execute(delete(Notice).where(Notice.created_at < time - LOG_AGE))

@@ -11,7 +11,7 @@ from allpairs.db.labels.answers import changed
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.stable_random import chance
 from allpairs.db.labels.tasks import newest_round
-from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.labels.withdrawn import texts_present
 from allpairs.db.rating import LabelledPair
 from allpairs.db.schema.tables import Answer, Item, MachineRater, PairLabel, PairVerdict, Task
 
@@ -49,7 +49,7 @@ def _unrated(
 ) -> list[Pair]:
     same = and_(PairVerdict.left_id == table.left_id, PairVerdict.right_id == table.right_id)
     rated = select(PairVerdict.id).where(PairVerdict.rater_id == rater.id, same).exists()
-    query = select(table.left_id, table.right_id).where(*conditions, ~rated, is_there(table, rater.project_id))
+    query = select(table.left_id, table.right_id).where(*conditions, ~rated, texts_present(table, rater.project_id))
     return [(left, right) for left, right in session.execute(query.order_by(order))]
 
 

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.domain import DECIDED, ROUTED, AnswerKind, Purpose, Verdict
 from allpairs.db.labels.pairs import Pair
-from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.labels.withdrawn import texts_present
 from allpairs.db.rating import Judged
 from allpairs.db.schema.tables import Answer, MachineRater, PairLabel, PairVerdict, Task
 
@@ -27,7 +27,7 @@ def judged_pairs(session: Session, rater: MachineRater, purpose: Purpose | None 
         .outerjoin(Task, Task.id == Answer.task_id)
         .where(PairVerdict.rater_id == rater.id, PairLabel.answer.in_(DECIDED))
         .where(or_(Task.id.is_(None), Task.strategy != ROUTED))
-        .where(is_there(PairVerdict, rater.project_id))
+        .where(texts_present(PairVerdict, rater.project_id))
         .order_by(PairVerdict.id)
     )
     if purpose is not None:

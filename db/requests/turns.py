@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from allpairs.db.errors import Busy
 
-AGAIN = 5  # seconds after which to ask again
+RETRY_AFTER = 5  # seconds after which to ask again
 OF_ALL = 4  # times as many as of one person may wait
 Keys: TypeAlias = Mapping[Hashable, int]  # whose request it is, and how many times a person's share that one has
 Place: TypeAlias = tuple[Keys, asyncio.Future[None]]  # in the queue, until the future is done
@@ -51,7 +51,7 @@ class Turns:
         keys, _ = place
         for key, times in () if self._may_run(keys) else keys.items():
             if sum(key in queued for queued, _ in self._queue) >= self._longest * times:
-                raise Busy("too many requests wait already: ask again in a few seconds", AGAIN)
+                raise Busy("too many requests wait already: ask again in a few seconds", RETRY_AFTER)
         self._queue.append(place)
         self._give_turns()
 

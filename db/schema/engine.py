@@ -133,7 +133,7 @@ def scopes_of(engine: Engine | Connection) -> Collection[Scope] | None:
     return engine.get_execution_options().get("scopes")
 
 
-def checked(engine: Engine, check: Callable[[Session], None]) -> Engine:
+def with_check(engine: Engine, check: Callable[[Session], None]) -> Engine:
     """Return the engine with a check at the end of each write transaction, which is rolled back if the check raises."""
     return engine.execution_options(check=check)
 

@@ -15,7 +15,7 @@ from allpairs.db.schema.tables import Gold, Identifier, IdentifierChange, Item, 
 from allpairs.db.texts.plan import Move, TextPlan
 
 
-def newest_change(session: Session, project_id: int) -> TextChange | None:
+def newest_text_change(session: Session, project_id: int) -> TextChange | None:
     """Return the newest change of the project's texts that stands: the one that can be undone."""
     query = select(TextChange).where(TextChange.project_id == project_id, TextChange.undone_at.is_(None))
     return session.scalar(query.order_by(TextChange.number.desc()).limit(1))
@@ -23,7 +23,7 @@ def newest_change(session: Session, project_id: int) -> TextChange | None:
 
 def version_of_texts(session: Session, project_id: int) -> int:
     """Return the number of the newest change that stands, 0 without one: it names the project's texts as they are."""
-    newest = newest_change(session, project_id)
+    newest = newest_text_change(session, project_id)
     return 0 if newest is None else newest.number
 
 
@@ -84,7 +84,7 @@ def undo_change(session: Session, project: Project) -> TextChange:
 
     Raises InputError if no change stands.
     """
-    change = newest_change(session, project.id)
+    change = newest_text_change(session, project.id)
     if change is None:
         raise InputError("no change of this project's texts is left to undo")
     columns = (IdentifierChange.side, IdentifierChange.external_id, IdentifierChange.before_id)

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.cells import are_whole, number_spellings
-from allpairs.db.corpus.item import Item as CorpusItem
+from allpairs.db.corpus.item import CorpusItem
 from allpairs.db.domain import Side
 from allpairs.db.identity import ById, identity, spellings
 from allpairs.db.progress import Progress, no_progress
@@ -35,7 +35,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Example:
+class ChangeExample:
     """An identifier with its text before and after, "" for none."""
 
     id: str
@@ -55,13 +55,13 @@ class TextPlan:
     moves: list[Move] = field(default_factory=list)
     new: list[CorpusItem] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
-    examples: dict[str, list[Example]] = field(default_factory=lambda: defaultdict(list))
+    examples: dict[str, list[ChangeExample]] = field(default_factory=lambda: defaultdict(list))
 
     def note(self, kind: str, name: str, before: str = "", after: str = "") -> None:
         """Count an identifier, and keep the first few as examples."""
         self.counts[kind] += 1
         if len(self.examples[kind]) < EXAMPLES:
-            self.examples[kind].append(Example(name, before, after))
+            self.examples[kind].append(ChangeExample(name, before, after))
 
 
 @dataclass(frozen=True)

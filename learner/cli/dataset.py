@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from allpairs.db.corpus.cells import counted
+from allpairs.db.corpus.cells import with_noun
 from allpairs.db.domain import DEFAULT_ENCODER
 from allpairs.db.errors import InputError, nearest_of
 from allpairs.db.progress import Progress
@@ -102,8 +102,8 @@ def _write(released: Released, evaluated: str, out: Path, encode: "Encode | None
 def _differences(figures: Mapping[str, Mapping[str, int]], paper: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return a note on each part whose positives differ from the paper's."""
     return [
-        f"{part}: {counted(ours['positives'], 'positive')}, {ours['positives'] / paper[part]['positives']:.0%} of the "
-        f"paper's {paper[part]['positives']:,.0f}."
+        f"{part}: {with_noun(ours['positives'], 'positive')}, {ours['positives'] / paper[part]['positives']:.0%} of "
+        f"the paper's {paper[part]['positives']:,.0f}."
         for part, ours in figures.items()
         if paper[part] and ours["positives"] != paper[part]["positives"]
     ]

@@ -23,6 +23,6 @@ def worker(
 
     Example: allpairs worker --queue gpu
     """
-    from allpairs.learner.worker import run
+    from allpairs.learner.worker import run_worker
 
-    run(name, queue)
+    run_worker(name, queue)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from allpairs.db.corpus.field_values import READ, Reading, plain_values, reading_of
-from allpairs.db.corpus.fields import BETWEEN_TEXTS, joined, values_of
+from allpairs.db.corpus.field_values import READ, ColumnFormat, plain_values, reading_of
+from allpairs.db.corpus.fields import BETWEEN_TEXTS, joined, joined_values
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import FieldKind, Side
 
@@ -75,7 +75,7 @@ class RecordTexts:
             for column, values in zip(shared, found, strict=True):
                 place = column.place(side)
                 assert place is not None  # both lists have the column
-                reading = columns.reading(side, place) or self.columns_read.reading(side, place) or Reading()
+                reading = columns.reading(side, place) or self.columns_read.reading(side, place) or ColumnFormat()
                 plain = plain_values(_at_place(cells, place), column.kind, reading)
                 for row, value in zip(rows, plain, strict=True):
                     values[row] = value
@@ -88,16 +88,18 @@ class RecordTexts:
         readings = {side: self._readings(side, kinds) for side, kinds in sides.items()}
         return replace(self.columns, readings={**self.columns.readings, **readings})
 
-    def _readings(self, side: Side, kinds: Sequence[FieldKind]) -> list[Reading]:
+    def _readings(self, side: Side, kinds: Sequence[FieldKind]) -> list[ColumnFormat]:
         cells = self._cells(self._rows[side]) if any(kind in READ for kind in kinds) else []
         return [
-            reading_of(_at_place(cells, place), kind, self.columns.reading(side, place)) if kind in READ else Reading()
+            reading_of(_at_place(cells, place), kind, self.columns.reading(side, place))
+            if kind in READ
+            else ColumnFormat()
             for place, kind in enumerate(kinds)
         ]
 
     def _cells(self, rows: Iterable[int]) -> list[list[str]]:
         """Return the values of each of these texts."""
-        return [values_of(self.texts[row], self.lengths[row]) for row in rows]
+        return [joined_values(self.texts[row], self.lengths[row]) for row in rows]
 
     @cached_property
     def _rows(self) -> dict[Side, list[int]]:
@@ -128,5 +130,5 @@ def joined_fields(left: Sequence[Field], right: Sequence[Field], numbers: tuple[
 def _without(text: str, lengths: Sequence[int] | None, unread: set[int | None]) -> str:
     if not lengths or not unread:
         return text
-    kept = (value for place, value in enumerate(values_of(text, lengths)) if place not in unread)
+    kept = (value for place, value in enumerate(joined_values(text, lengths)) if place not in unread)
     return BETWEEN_TEXTS.join(filter(None, kept)) or text

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from allpairs.db.corpus.cells import counted
+from allpairs.db.corpus.cells import with_noun
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import DEFAULT_ENCODER, Split
@@ -125,7 +125,7 @@ def texts_in_words(corpus: Corpus) -> str:
     texts = len(corpus.items)
     if rows == texts:
         return ""
-    return f"{rows:,} rows have {counted(texts, 'different text')}: figures are over these, each pair once"
+    return f"{rows:,} rows have {with_noun(texts, 'different text')}: figures are over these, each pair once"
 
 
 def gains(of: Mapping[str, Estimate], exact: Mapping[str, Estimate]) -> dict[str, Estimate]:

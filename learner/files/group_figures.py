@@ -134,7 +134,7 @@ def _of_parts(found: np.ndarray, true: np.ndarray, part: np.ndarray, names: Sequ
     ]
 
 
-def _as_dict(quality: measures.Quality) -> dict[str, float | None]:
+def _as_dict(quality: measures.PrecisionRecall) -> dict[str, float | None]:
     return asdict(quality) | {"f1": quality.f1}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from allpairs.db.corpus.corpus import Corpus
-from allpairs.db.corpus.equal_texts import without
+from allpairs.db.corpus.equal_texts import without_denied
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.domain import Kind, Side
 from allpairs.learner.light.groups.clusterings import clustered
@@ -68,7 +68,7 @@ def _groups(
         second = np.array([item.side == Side.RIGHT for item in corpus.items])
     yes, no = _answers(answers)
     score = pairs.score.astype(np.float64)
-    yes = np.concatenate([yes, without(equal, no, len(corpus.items))])
+    yes = np.concatenate([yes, without_denied(equal, no, len(corpus.items))])
     links = Links(len(corpus.items), pairs.left, pairs.right, score if p is None else p, yes, no, second)
     return described(links, score, clustered(links, grouping.how, least))
 

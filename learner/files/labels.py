@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.cells import Ids, counted, label_of, present_columns
+from allpairs.db.corpus.cells import Ids, label_of, present_columns, with_noun
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.domain import Kind, Purpose, Side, Split
@@ -51,7 +51,7 @@ def training_pairs(labelled: Labelled, corpus: Corpus, split: Corpus) -> Labelle
     allowed = np.array([(item.side, item.ids[0]) in trained for item in corpus.items])
     kept = allowed[labelled.left] & allowed[labelled.right]
     if not kept.any():
-        what = f"none of the {counted(len(labelled), 'labelled pair')} is a pair of two train items"
+        what = f"none of the {with_noun(len(labelled), 'labelled pair')} is a pair of two train items"
         raise InputError(f"{what}: name the split that the labels were collected with")
     return labelled.take(kept)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from allpairs.db.corpus.cells import counted
+from allpairs.db.corpus.cells import with_noun
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.equal_texts import EQUAL, MODEL, MOST_ID_PAIRS, IdPairs, omitted_pairs, pairs_of_ids
 from allpairs.db.corpus.table_files import require_writable, write_frame
@@ -103,10 +103,10 @@ def match_corpus(
 def equal_in_words(equal: int, omitted: int) -> Iterator[str]:
     """Yield what to say of so many pairs of equal texts, and of so many pairs that the file leaves out."""
     if equal:
-        yield f"{counted(equal, 'pair')} of equal texts: p 1, reason “{EQUAL}”"
+        yield f"{with_noun(equal, 'pair')} of equal texts: p 1, reason “{EQUAL}”"
     if omitted:
         yield (
-            f"{counted(omitted, 'pair')} left out: where two texts make more than {MOST_ID_PAIRS} pairs of ids, "
+            f"{with_noun(omitted, 'pair')} left out: where two texts make more than {MOST_ID_PAIRS} pairs of ids, "
             "each id stands beside the first one of the other text alone; groups name every id"
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 from dbos import DBOS
 
 from allpairs.db.errors import InputError
-from allpairs.db.files.artifacts import held, publish, publishing
+from allpairs.db.files.artifacts import held, publish_files, publishing
 from allpairs.db.progress import Progress
 from allpairs.db.projects.jobs import EXPERIMENT
 from allpairs.db.projects.projects import project_of
@@ -54,7 +54,7 @@ def write_files(job_id: str, project_id: int, labels: bool = False) -> dict[str,
         files = write_data(session, project_id, folder)
         if labels:
             files["labels"] = write_labels(session, project_id, folder)
-    publish(experiment_folder(job_id) / "data")
+    publish_files(experiment_folder(job_id) / "data")
     return {as_file_name(name): files}
 
 
@@ -72,7 +72,7 @@ def run_experiment(job_id: str, definition: dict[str, Any]) -> str:
             is_done = _run(job_id, grid)
         finally:
             write_report(wanted, folder)  # of the finished runs, even if the user cancelled the rest
-            publish(folder)
+            publish_files(folder)
     return _told(wanted, grid) if is_done else ""
 
 
@@ -96,8 +96,8 @@ def _run(job_id: str, grid: Grid) -> bool:
             ended = {standing.cell.folder for standing in grid.standings if standing.state == "done"}
             if ended != published:  # now another machine can resume here, and the page shows it
                 for folder in ended - (published or set()):
-                    publish(grid.out / folder)
-                publish(grid.out / STATE)
+                    publish_files(grid.out / folder)
+                publish_files(grid.out / STATE)
                 if published is not None and turn.is_over():
                     raise _Over
                 published = ended

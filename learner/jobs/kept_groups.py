@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.projects.jobs import MATCHES
 from allpairs.db.projects.stable_groups import (
-    Asked,
+    MatchesArguments,
     Named,
     Planned,
     asked_as_before,
@@ -23,7 +23,7 @@ from allpairs.db.projects.stable_groups import (
 )
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import GroupUpdate, Job
-from allpairs.learner.light.groups.stable import Change, Numbered, changes, renumbered
+from allpairs.learner.light.groups.stable import Change, Numbered, changes_by_number, renumbered
 
 MOST_NAMED = 20  # other groups, and ids, that a change names; the numbers beside them count all groups and texts
 
@@ -60,7 +60,7 @@ def planned(session: Session, project_id: int, items: np.ndarray, group: np.ndar
     last = newest_update(session, project_id)
     before = Numbered(*(np.array(column, dtype=np.int64) for column in grouped_items(session, project_id)))
     after = renumbered(before, items, group, highest_number(session, project_id) + 1)
-    found = list(changes(before, after))
+    found = list(changes_by_number(before, after))
     names = names_of(session, {item for change in found for item in _shown(change)})
     rows = [_row(change, names) for change in found]
     return Kept(after, Planned(last.id if last else 0, rows, *_moved(before, after)))
@@ -101,7 +101,7 @@ def _moved(before: Numbered, after: Numbered) -> tuple[list[int], list[tuple[int
     return left, list(zip(after.items[~same].tolist(), after.number[~same].tolist(), strict=True))
 
 
-def followed(engine: Engine, project_id: int, round_job: str) -> tuple[str, Asked] | None:
+def followed(engine: Engine, project_id: int, round_job: str) -> tuple[str, MatchesArguments] | None:
     """Add the job that brings the groups up to date after a round; return its id and arguments.
 
     Returns None as `asked_as_before`. The same round's job always gets the same one.

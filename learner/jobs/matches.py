@@ -22,7 +22,7 @@ from allpairs.db.progress import Progress
 from allpairs.db.projects.items import id_counts, identifiers_of
 from allpairs.db.projects.jobs import MATCHES
 from allpairs.db.projects.matchers import matcher_of
-from allpairs.db.projects.records import column_values, require_column
+from allpairs.db.projects.records import require_column, values_in_column
 from allpairs.db.results.matches import GROUP_COLUMNS, GROUPS, PAIRS, Matches, write_about, writing_matches
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
@@ -262,7 +262,7 @@ def _order(session: Session, project_id: int, data: ProjectData, grouping: Group
     dataset = data.dataset
     n = len(data.item_ids)
     items = data.item_ids[np.union1d(dataset.left, dataset.right)].tolist()
-    values = column_values(session, project_id, items, grouping.newest_by)
+    values = values_in_column(session, project_id, items, grouping.newest_by)
     second = None if dataset.symmetric else np.isin(np.arange(n), dataset.right)
     return grouping.order([values.get(item, "") for item in data.item_ids.tolist()], second)
 

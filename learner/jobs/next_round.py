@@ -18,7 +18,7 @@ from allpairs.db.projects.jobs import OPEN, RATE, last_job
 from allpairs.db.projects.matchers import has_group_figures, matcher_of
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.projects.queues import queue_of, served_queues
-from allpairs.db.projects.stable_groups import Asked
+from allpairs.db.projects.stable_groups import MatchesArguments
 from allpairs.db.raters.rows import rater_at_work
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Job, Round, StoredModel, Task
@@ -204,7 +204,7 @@ def follow_with_rating(job_id: str, project_id: int) -> tuple[str, str, tuple[in
 
 
 @job_step
-def follow_with_groups(job_id: str, project_id: int) -> tuple[str, str, Asked] | None:
+def follow_with_groups(job_id: str, project_id: int) -> tuple[str, str, MatchesArguments] | None:
     """Add the job that brings the project's groups up to date, if it asks for that; return id, queue and arguments."""
     with database() as engine:
         with reading(engine) as session:

@@ -13,7 +13,7 @@ from typing import Any
 from dbos import DBOS
 
 from allpairs.db.errors import InputError
-from allpairs.db.files.artifacts import held, publish, publishing
+from allpairs.db.files.artifacts import held, publish_files, publishing
 from allpairs.db.projects.jobs import PIPELINE
 from allpairs.db.results.pipelines import BEGAN, RUN, Began, pipeline_folder, read_artifacts
 from allpairs.db.schema.engine import reading
@@ -51,7 +51,7 @@ def write_inputs(job_id: str, project_id: int, name: str, config: dict[str, Any]
     with database() as engine, reading(engine) as session:
         begun = write_data(session, project_id, name, chosen, int(config.get("seed", 0)), folder / "data")
     (folder / BEGAN).write_text(json.dumps(asdict(Began(name, config, begun.words))), encoding="utf-8")
-    publish(folder)
+    publish_files(folder)
     return begun.files
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import ROUTED, Purpose, Verdict
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.labels.tasks import newest_round
-from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.labels.withdrawn import texts_present
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.raters.rows import rater_at_work
 from allpairs.db.raters.verdicts import judged_pairs, verdicts_of
@@ -68,7 +68,7 @@ def _free(session: Session, batch: Round) -> list[Task]:
     )
     leased = select(Lease.task_id).where(Lease.task_id == Task.id, Lease.expires_at > now())
     training = (Task.round_id == batch.id, Task.purpose == Purpose.TRAIN, Task.votes == 1)
-    free = select(Task).where(*training, is_there(Task, batch.project_id), ~answered.exists(), ~leased.exists())
+    free = select(Task).where(*training, texts_present(Task, batch.project_id), ~answered.exists(), ~leased.exists())
     return list(session.scalars(free.order_by(Task.position)))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.files import read_rows, reading
+from allpairs.db.corpus.files import file_errors_explained, read_rows
 from allpairs.db.errors import InputError
 from allpairs.learner.models.likely_sentence import sentences
 from allpairs.learner.pipelines.quip.asked import Asked, read_questions
@@ -116,7 +116,7 @@ def _tables(path: Path) -> dict[str, list[Article]]:
 
 def _summaries(path: Path) -> dict[str, list[Article]]:
     """Return the articles of the published split, of those that the folder has; many have left the web."""
-    with reading(path / XSUM_SPLIT):
+    with file_errors_explained(path / XSUM_SPLIT):
         split: dict[str, list[str]] = json.loads((path / XSUM_SPLIT).read_text(encoding="utf-8"))
     files = {file.stem: file for file in path.rglob("*.summary")}
     if absent := [part for part in XSUM_PARTS if part not in split]:

@@ -5,7 +5,7 @@ Source: Wang et al. (2019); the check of Mussmann, Jia and Liang (2020), appendi
 
 from pathlib import Path
 
-from allpairs.db.corpus.cells import counted
+from allpairs.db.corpus.cells import with_noun
 from allpairs.db.errors import InputError
 from allpairs.learner.published.qqp import label_of
 from allpairs.learner.published.quora import read_quora
@@ -34,7 +34,7 @@ def read_glue_qqp(path: Path, options: Options) -> Released:
             if row.qid1 in questions and row.qid2 in questions:
                 pairs[part].append(GivenPair(row.qid1, row.qid2, label_of(row.label, file, number)))
         if left_out := len(rows) + broken - len(pairs[part]):
-            notes.append(f"Left out of {name}: {counted(left_out, 'row')} without six cells or two questions.")
+            notes.append(f"Left out of {name}: {with_noun(left_out, 'row')} without six cells or two questions.")
     notes.append("The split is of pairs: measure with --held-out gold.csv what was trained on labels.csv.")
     left = [Text(*question) for question in questions.items()]
     return Released("glue_qqp", left, None, pairs["dev"], parts, notes=notes, labels=pairs["train"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.cells import bad, counted
+from allpairs.db.corpus.cells import bad, with_noun
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.errors import InputError
 from allpairs.learner.published.quora import COLUMNS, QuestionPair, read_quora
@@ -102,4 +102,4 @@ def _odd(broken: int, empty: int, conflicts: int) -> list[str]:
         (empty, "pair", "with an empty question"),
         (conflicts, "given negative", "between questions that duplicates connect (closure wins)"),
     )
-    return [f"Left out: {counted(n, what)} {why}." for n, what, why in texts if n]
+    return [f"Left out: {with_noun(n, what)} {why}." for n, what, why in texts if n]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from allpairs.db.corpus.cells import MAX_CELL, bad
-from allpairs.db.corpus.files import opened, reading
+from allpairs.db.corpus.files import file_errors_explained, opened
 
 COLUMNS = ("id", "qid1", "qid2", "question1", "question2", "is_duplicate")
 
@@ -27,7 +27,7 @@ def read_quora(path: Path) -> tuple[list[QuestionPair], int]:
     """
     found: list[QuestionPair] = []
     lines = broken = 0
-    with reading(path), opened(path) as stream:
+    with file_errors_explained(path), opened(path) as stream:
         header = _cells(_decoded(stream.readline(), path, 1))
         if tuple(header) != COLUMNS:
             raise bad(f"the columns are not {', '.join(COLUMNS)}: name quora_duplicate_questions.tsv", path, 1)

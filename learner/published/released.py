@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allpairs.db.corpus import graph
-from allpairs.db.corpus.cells import counted
+from allpairs.db.corpus.cells import with_noun
 from allpairs.db.corpus.csv_writer import write_csv
 from allpairs.db.domain import Side, Split
 from allpairs.db.errors import InputError
@@ -151,7 +151,7 @@ def tables_of(released: Released, evaluated: str) -> tuple[dict[str, Table], lis
     if released.labels:
         tables["labels"] = Table(GivenPair._fields, released.labels)
     what = "is in two parts, and measures" if moved == 1 else "are in two parts, and measure"
-    return tables, [f"{counted(moved, 'text')} {what} only."] if moved else []
+    return tables, [f"{with_noun(moved, 'text')} {what} only."] if moved else []
 
 
 def _split(parts: Mapping[str, str], evaluated: str) -> Table:

@@ -13,11 +13,11 @@ from sqlalchemy.orm import Session
 from threadpoolctl import ThreadpoolController
 
 from allpairs.db.corpus.equal_texts import EQUAL, MODEL
-from allpairs.db.corpus.fields import values_of
+from allpairs.db.corpus.fields import joined_values
 from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.publications import add_counts
-from allpairs.db.projects.stable_groups import groups_of
+from allpairs.db.projects.stable_groups import group_ids_of
 from allpairs.db.schema.engine import reading, writing
 from allpairs.learner.scoring.any_pairs import Seen
 from allpairs.learner.scoring.explanation import Part
@@ -146,7 +146,7 @@ def _as_json(
     rows = rows.astype(np.int64)
     records = served.texts.read(session, rows, of_left)
     ids = served.texts.ids(session, rows)
-    groups = groups_of(session, question.project_id, served.texts.item_ids[rows].tolist())
+    groups = group_ids_of(session, question.project_id, served.texts.item_ids[rows].tolist())
     shown = {
         row: (text, lengths) for row, text, lengths in zip(rows.tolist(), records.texts, records.lengths, strict=True)
     }
@@ -166,7 +166,7 @@ def _as_json(
                     "ids": ids.get(row, []),
                     "text": shown[row][0],
                     "group": groups.get(int(served.texts.item_ids[row])),
-                    "fields": dict(zip(names, values_of(*shown[row]), strict=False)) if shown[row][1] else None,
+                    "fields": dict(zip(names, joined_values(*shown[row]), strict=False)) if shown[row][1] else None,
                     "score": value,
                     "p": chance,
                     "reason": EQUAL if same else MODEL,

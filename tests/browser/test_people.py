@@ -37,11 +37,11 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     texts = [f"How do I do thing number {i}?" for i in range(40)]
     project_id = make_project(engine, texts, name="Team", auto_train=False)
     make_round(engine, project_id, 60)  # more than one person leases
-    people.add(engine, "Root", PASSWORD, now(), administrator=True)
+    people.add_account(engine, "Root", PASSWORD, now(), administrator=True)
     root = as_person(engine, people.id_of(engine, "Root"))
     tokens.make(engine, people.id_of(engine, "Root"), "nightly import", now(), 90)
     for name, role in (("Anna", Role.ANNOTATOR), ("Vera", Role.VIEWER)):
-        people.add(root, name, PASSWORD, now())
+        people.add_account(root, name, PASSWORD, now())
         people.set_role_by_name(root, name, "Team", role, now())
     guidelines = "**Yes** if one answer would do for both. Dates and versions count."
     changed = {"guidelines": guidelines, "first": 64, "auto_train": False}

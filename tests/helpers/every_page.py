@@ -95,8 +95,8 @@ def fill_every_page(engine: Engine, home: Path) -> None:
     make_round(engine, busy, 6)
     add_job(engine, busy, JOB, state="running", stage="train", fraction=0.4, seconds_left=95.0)
     make_project(engine, texts, name=EMPTY, auto_train=False)
-    people.add(engine, WHO, PASSWORD, now(), administrator=True)
-    people.add(as_person(engine, people.id_of(engine, WHO)), "Vera", PASSWORD, now())
+    people.add_account(engine, WHO, PASSWORD, now(), administrator=True)
+    people.add_account(as_person(engine, people.id_of(engine, WHO)), "Vera", PASSWORD, now())
     people.set_role_by_name(as_person(engine, people.id_of(engine, WHO)), "Vera", NAME, Role.VIEWER, now())
 
 

@@ -21,10 +21,10 @@ def at(minutes: float = 0, days: float = 0) -> datetime:
 
 def make_person(engine: Engine, name: str, project_id: int = 0, role: Role | None = None, **more: bool) -> int:
     """Make a person with the password of all tests and return their id."""
-    people.add(engine, name, PASSWORD, START, **more)
+    people.add_account(engine, name, PASSWORD, START, **more)
     person_id = people.id_of(engine, name)
     if role is not None:
-        people.set_role(engine, person_id, project_id, role, START)
+        people.set_role_of(engine, person_id, project_id, role, START)
     return person_id
 
 

@@ -130,9 +130,9 @@ def opener(engine: Engine, clock: Clock, sessions: Sessions) -> Open:
     def open_(base: str = SITE, forced: bool = True, address: str = "127.0.0.1", ways: Any = None) -> TestClient:
         site = Starlette(
             routes=[
-                *login_routes.routes(lambda: ways or {}, clock),
-                *invitation_routes.routes(lambda: ways or {}, clock), *download_routes.routes(),
-                language_routes.route(), WebSocketRoute("/_stcore/stream", _echo),
+                *login_routes.login_routes(lambda: ways or {}, clock),
+                *invitation_routes.invitation_routes(lambda: ways or {}, clock), *download_routes.routes(),
+                language_routes.language_route(), WebSocketRoute("/_stcore/stream", _echo),
                 Route("/healthz", page), Route("/static/js/x.js", page),
                 Route("/_stcore/upload_file/{session}/{file}", store, methods=["PUT", "DELETE"]),
                 Route("/{rest:path}", page),

@@ -15,7 +15,7 @@ from allpairs.annotate.features.download import routes as download_routes
 from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.features.label.ui import card
 from allpairs.annotate.frame.access import invitations, logins
-from allpairs.annotate.frame.web.login_routes import routes
+from allpairs.annotate.frame.web.login_routes import login_routes
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.db.corpus.formula import unguarded
 from allpairs.db.domain import Role
@@ -129,7 +129,7 @@ def test_forged_events_store_nothing_and_touch_no_other_lease(
 
 @pytest.fixture
 def site(engine: Engine) -> TestClient:
-    made = [*routes(lambda: {}, at), *download_routes.routes()]
+    made = [*login_routes(lambda: {}, at), *download_routes.routes()]
     middleware = [Middleware(AuthMiddleware, is_forced=lambda: True, clock=at)]
     return TestClient(Starlette(routes=made, middleware=middleware), base_url=SITE, follow_redirects=False)
 

@@ -38,9 +38,9 @@ ACTIVE = re.compile(r"[<$`]|\]\(|:\w")
 def page(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """Return the app at a project of such texts, opened by an administrator with such a name."""
     project_id = make_hostile_project(engine)
-    people.add(engine, ANNOTATORS[0], PASSWORD, now(), administrator=True)
-    people.add(engine, ANNOTATORS[1], PASSWORD, now())
-    people.set_role(engine, people.id_of(engine, ANNOTATORS[1]), project_id, Role.ANNOTATOR, now())
+    people.add_account(engine, ANNOTATORS[0], PASSWORD, now(), administrator=True)
+    people.add_account(engine, ANNOTATORS[1], PASSWORD, now())
+    people.set_role_of(engine, people.id_of(engine, ANNOTATORS[1]), project_id, Role.ANNOTATOR, now())
     token = logins.log_in(engine, ANNOTATORS[0], PASSWORD, "1.1.1.1", now())
     monkeypatch.setattr(state, "login_token", lambda: token)
     page = AppTest.from_file(str(ROOT / "annotate" / "shell" / "app.py"), default_timeout=30)

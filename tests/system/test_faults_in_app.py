@@ -32,7 +32,7 @@ from allpairs.annotate.frame.web import login_routes
 from allpairs.annotate.frame.web.base_path import BasePathMiddleware
 from allpairs.annotate.frame.web.faults import FaultMiddleware
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
-from allpairs.annotate.kit.ui.errors import explain
+from allpairs.annotate.kit.ui.errors import show_error
 from allpairs.db.errors import InputError
 from allpairs.db.maintenance.error_messages import fault_of, if_possible
 from allpairs.db.maintenance.integrity import problems
@@ -65,7 +65,7 @@ def browser(forced: bool = False, *more: Route, token: str = "") -> TestClient:
     """Return a browser at the site's routes, behind the app's middleware; forced: people must sign in."""
     auth = Middleware(AuthMiddleware, is_forced=lambda: forced, clock=lambda: START)
     site = Starlette(
-        routes=[api(), *download_routes.routes(), *login_routes.routes(dict, lambda: START), *more],
+        routes=[api(), *download_routes.routes(), *login_routes.login_routes(dict, lambda: START), *more],
         middleware=[Middleware(FaultMiddleware), auth],
     )
     headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -183,7 +183,7 @@ def test_a_button_says_that_the_disk_is_full_and_works_later(
 
         def __init__(self, *given: Any, **more: Any) -> None:
             super().__init__(*given, **more)
-            self._on_script_error = explain
+            self._on_script_error = show_error
 
     monkeypatch.setattr(app_test, "LocalScriptRunner", Runner)
     make_batch(on_disk)
@@ -255,7 +255,7 @@ def test_the_app_answers_so_itself() -> None:
     from app import app
 
     assert [layer.cls for layer in app._user_middleware[:2]] == [BasePathMiddleware, FaultMiddleware]
-    assert app._on_script_error is explain
+    assert app._on_script_error is show_error
 
 
 class OfPostgreSQL(Exception):

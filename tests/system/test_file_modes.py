@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.cli import serve
 from allpairs.annotate.kit.uploads import keep_upload
 from allpairs.db.errors import InputError
-from allpairs.db.files.artifacts import held, publish
+from allpairs.db.files.artifacts import held, publish_files
 from allpairs.db.files.json_file import write_json
 from allpairs.db.maintenance.file_modes import close_home
 from allpairs.db.maintenance.upgrade import upgrade
@@ -97,7 +97,7 @@ def test_what_a_worker_writes_is_closed(
     monkeypatch.setattr(worker, "take_worker_name", stop)
     make_old_home(home)
     with pytest.raises(InputError):
-        worker.run()
+        worker.run_worker()
     assert reachable(home) == [] and "to other users" in caplog.text
 
 
@@ -157,7 +157,7 @@ def test_copies_of_a_store_are_closed(home: Path, tmp_path: Path, monkeypatch: p
     path = artifacts() / "project-1" / "next" / "model"
     path.mkdir(parents=True)
     (path / "config.json").write_text("{}")
-    publish(path)
+    publish_files(path)
     shutil.rmtree(home)
     with held(path):
         assert (path / "config.json").is_file()

@@ -27,7 +27,7 @@ from allpairs.learner import worker
 
 jobs.ALIVE = timedelta(seconds=float(sys.argv[2]))
 worker.HEARTBEAT, worker.LOOK_AROUND = min(2.0, float(sys.argv[2]) / 6), 5
-worker.run(sys.argv[1])
+worker.run_worker(sys.argv[1])
 """
 # The stage; whether the other one ends the job before the first wakes up; seconds after which a worker counts as dead,
 # and for which the first one stands still at least.

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from allpairs.annotate.features.labels.import_report import Problem, Report, Trouble, recording
+from allpairs.annotate.features.labels.import_report import ImportProblem, Report, Trouble, recording
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.csv_writer import csv_text, write_csv
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.corpus.formula import unguarded
-from allpairs.db.corpus.item import Item
+from allpairs.db.corpus.item import CorpusItem
 from allpairs.db.corpus.split import write_split
 from allpairs.db.corpus.table_files import WRITERS, write_frame, write_table
 from allpairs.db.domain import Kind, Side, Split
@@ -76,7 +76,7 @@ def test_any_texts_come_back_equal(rows: list[tuple[str, str, str]], for_people:
 
 
 def ids_of(texts: Sequence[str]) -> Corpus:
-    return Corpus(Kind.SYMMETRIC, [Item((text,), Side.LEFT, text, Split.TRAIN) for text in texts], [])
+    return Corpus(Kind.SYMMETRIC, [CorpusItem((text,), Side.LEFT, text, Split.TRAIN) for text in texts], [])
 
 
 def simulated(texts: Sequence[str], path: Path) -> None:
@@ -87,7 +87,7 @@ def simulated(texts: Sequence[str], path: Path) -> None:
 def problems(texts: Sequence[str], path: Path) -> None:
     with recording(Report(), path) as recorder:
         for text in texts:
-            recorder.add(Problem(1, Trouble.UNKNOWN, text, text, text, text, text))
+            recorder.add(ImportProblem(1, Trouble.UNKNOWN, text, text, text, text, text))
 
 
 def frame(texts: Sequence[str]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from allpairs.db.errors import InputError
-from allpairs.db.files.artifacts import discard, held, publish, store
+from allpairs.db.files.artifacts import discard, held, publish_files, store
 from allpairs.db.files.private import private_files
 from allpairs.db.maintenance.backup import Rows, backup, restore
 from allpairs.db.maintenance.file_modes import close_tree
@@ -72,7 +72,7 @@ def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) 
             if artifacts().exists():
                 artifacts().replace(artifacts().with_name(f"{MODELS}-before-{now():%Y-%m-%dT%H-%M-%S-%f}"))
             part.replace(artifacts())
-            publish(artifacts(), replace=True)
+            publish_files(artifacts(), replace=True)
             _remove_others()
     finally:
         shutil.rmtree(part, ignore_errors=True)

@@ -7,7 +7,7 @@ import typer
 
 from allpairs.annotate.features.archives.project_export import export_project
 from allpairs.annotate.features.archives.project_import import import_project
-from allpairs.annotate.kit.command_output import Json, database, print_json, progress_line, remark
+from allpairs.annotate.kit.command_output import Json, print_json, progress_line, remark, upgraded_engine
 from allpairs.db.files.private import private_files
 
 Name = Annotated[str, typer.Argument(help="The project's name.")]
@@ -27,7 +27,7 @@ def export_to(
     Example: allpairs project export questions --out questions.zip
     """
     progress_line("writing the archive", 0.0)
-    exported = export_project(database(), name, out, models, vectors)
+    exported = export_project(upgraded_engine(), name, out, models, vectors)
     for number in exported.missing:
         remark(f"the model of round {number} is missing from its folder, so it is not in the archive")
     if as_json:
@@ -51,7 +51,7 @@ def import_from(
     Example: allpairs project import questions.zip
     """
     progress_line("reading the archive", 0.0)
-    arrived = import_project(database(), file, name, encoder)
+    arrived = import_project(upgraded_engine(), file, name, encoder)
     for note in arrived.notes:
         remark(note)
     if as_json:

@@ -16,7 +16,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 from sqlalchemy import Engine, Table, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.corpus.table_files import whole
+from allpairs.db.corpus.table_files import whole_file
 from allpairs.db.files.artifacts import held
 from allpairs.db.maintenance.transfer import TABLES, project_rows
 from allpairs.db.projects.matchers import SCORES, matchers_of
@@ -51,7 +51,7 @@ def export_project(engine: Engine, project: str, out: Path, models: bool = True,
     Raises InputError if there is no such project or the file cannot be written.
     """
     with (
-        whole(out) as partial,
+        whole_file(out) as partial,
         reading(engine) as session,
         ZipFile(partial, "w", ZIP_DEFLATED, compresslevel=1) as bundle,
     ):

@@ -22,7 +22,7 @@ from allpairs.annotate.frame.access.transactions import acting
 from allpairs.db.corpus.cells import shown
 from allpairs.db.domain import EventKind
 from allpairs.db.errors import InputError
-from allpairs.db.files.artifacts import discard, publish
+from allpairs.db.files.artifacts import discard, publish_files
 from allpairs.db.maintenance.error_messages import fault_of
 from allpairs.db.maintenance.row_checks import column_checks, wrong_in
 from allpairs.db.maintenance.transfer import MAPPED, TABLES, Arrival, Numbering, Row, lacking
@@ -124,7 +124,7 @@ class _Import:
                 home = artifacts() / f"project-{arrival.project_id}"
                 discard(home)  # left by an import that was killed before its commit
                 place = place.replace(home)
-                publish(home)
+                publish_files(home)
         except BaseException:
             discard(place)
             raise

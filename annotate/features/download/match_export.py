@@ -17,7 +17,7 @@ from allpairs.db.files.artifacts import held
 from allpairs.db.projects.jobs import MATCHES, last_job
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.projects.projects import project_of
-from allpairs.db.projects.records import column_names
+from allpairs.db.projects.records import project_columns
 from allpairs.db.results import matches
 from allpairs.db.results.matches import Matches, folder_of_matches, read_matches
 from allpairs.db.results.pipelines import RERANKER, runs_folder
@@ -62,7 +62,7 @@ def work(engine: Engine, project_id: int) -> MatchWork:
     with reading(engine) as session:
         known = {matcher.number: offered_threshold(matcher) for matcher in matchers_of(session, project_id)}
         kind = Kind(project_of(session, project_id).kind)
-        columns = column_names(session, project_id)
+        columns = project_columns(session, project_id)
         job = last_job(session, project_id, [MATCHES])
         version = version_of_texts(session, project_id)
         return MatchWork(kind, columns, known, job, read_matches(project_id), version)

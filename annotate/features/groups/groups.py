@@ -23,7 +23,7 @@ from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.light.groups.clusterings import clustered
-from allpairs.learner.light.groups.description import Changes, Groups, changes, described
+from allpairs.learner.light.groups.description import Changes, Groups, changes_of_groups, described
 from allpairs.learner.light.groups.groups_of_ids import with_equal_texts
 from allpairs.learner.light.groups.links import Links
 
@@ -142,7 +142,9 @@ def groups_of(
     group = clustered(links, clustering, least)
     before = group if clustering == Clustering.CONNECTED else clustered(links, Clustering.CONNECTED, least)
     counts = np.array([answered.several.get(item, 1) for item in ids.tolist()], dtype=np.int64)
-    return ItemGroups(ids, with_equal_texts(described(links, matches.score, group), counts), changes(before, group))
+    return ItemGroups(
+        ids, with_equal_texts(described(links, matches.score, group), counts), changes_of_groups(before, group)
+    )
 
 
 def _with_answers(matches: Scored, answered: Answered) -> Scored:

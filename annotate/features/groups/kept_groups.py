@@ -14,13 +14,13 @@ from allpairs.db.projects.stable_groups import (
     Named,
     changes_after,
     group_id,
-    groups_of,
+    group_ids_of,
     newest_change,
     newest_changes,
     newest_update,
     page_of_groups,
     sides_of,
-    texts_of,
+    texts_in_groups,
 )
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import GroupChange, GroupUpdate
@@ -51,7 +51,7 @@ def read_groups(engine: Engine, project_id: int, after: int, limit: int, only: i
     """
     with reading(engine) as session:
         if only is not None:
-            texts_by_group = texts_of(session, project_id, [only])
+            texts_by_group = texts_in_groups(session, project_id, [only])
         else:
             texts_by_group = page_of_groups(session, project_id, after, limit)
         texts = [text for group in texts_by_group.values() for text in group]
@@ -139,7 +139,7 @@ def read_news(engine: Engine, project_id: int, limit: int) -> News | None:
 def kept_ids(engine: Engine, project_id: int, items: Collection[int]) -> dict[int, str]:
     """Return the id of each text's kept group, where it has one."""
     with reading(engine) as session:
-        return groups_of(session, project_id, items)
+        return group_ids_of(session, project_id, items)
 
 
 def ids_in_words(items: Collection[int], ids: dict[int, str], most: int = 3) -> str:

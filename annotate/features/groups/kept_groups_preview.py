@@ -11,7 +11,7 @@ from allpairs.annotate.kit.text.measures import counted
 from allpairs.db.domain import GroupEvent
 from allpairs.db.projects.stable_groups import group_id, grouped_items, highest_number, newest_update
 from allpairs.db.schema.engine import reading
-from allpairs.learner.light.groups.stable import Change, Numbered, changes, renumbered
+from allpairs.learner.light.groups.stable import Change, Numbered, changes_by_number, renumbered
 
 MOST_TEXTS = 100_000  # in groups, for which a page can wait
 LARGEST = 20  # changes that are listed
@@ -42,7 +42,7 @@ def preview(engine: Engine, project_id: int, items: np.ndarray, group: np.ndarra
         before = Numbered(*(np.array(column, dtype=np.int64) for column in grouped_items(session, project_id)))
         unused = highest_number(session, project_id) + 1
     inside = group >= 0
-    group_changes = list(changes(before, renumbered(before, items[inside], group[inside], unused)))
+    group_changes = list(changes_by_number(before, renumbered(before, items[inside], group[inside], unused)))
     new_count = sum(change.event == GroupEvent.MADE for change in group_changes)
     ended = sum(change.event == GroupEvent.ENDED for change in group_changes)
     of_before = sorted((change for change in group_changes if change.number < unused), key=_moved, reverse=True)

@@ -9,7 +9,7 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import LABELS, AnswerKind
-from allpairs.db.labels.fast_answers import last_acts, newest_fast_answers, put_up_again
+from allpairs.db.labels.fast_answers import newest_acts, newest_fast_answers, put_up_again
 from allpairs.db.labels.votes import looks_of
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.tables import FastAnswers
@@ -65,7 +65,7 @@ def note_fast_answers(session: Session, project_id: int, annotator: str, fresh: 
     if not settings.fast_answers:
         return
     looked_back = settings.fast_answers - 1 + fresh  # an earlier run is stored already, and grows
-    acts = [_act(row) for row in last_acts(session, project_id, annotator, looked_back + 1)]
+    acts = [_act(row) for row in newest_acts(session, project_id, annotator, looked_back + 1)]
     just_read = acts[0].texts if len(acts) > looked_back else ()
     for run in fast_runs(acts[-looked_back:], settings.fast_answers, just_read):
         fast = newest_fast_answers(session, project_id, annotator)

@@ -19,9 +19,9 @@ from allpairs.db.labels.answers import (
     own_answers,
     store_answers,
 )
-from allpairs.db.labels.labels import LabelRow, pair_rows
+from allpairs.db.labels.labels import LabelRow, answers_on_pair
 from allpairs.db.maintenance.row_checks import stored_note
-from allpairs.db.projects.records import Rows, read_records
+from allpairs.db.projects.records import Rows, records_of_items
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import now
 
@@ -57,7 +57,7 @@ def history(
     with reading(engine) as session:
         rows = own_answers(session, project_id, annotator, limit, offset, answer=answer, words=words)
         total = count_own_answers(session, project_id, annotator, answer, words)
-        records = read_records(session, project_id, [item for row in rows for item in (row.left_id, row.right_id)])
+        records = records_of_items(session, project_id, [item for row in rows for item in (row.left_id, row.right_id)])
     texts = records.texts
     answers = [
         Past(row, texts[row.left_id], texts[row.right_id], records.rows(row.left_id, row.right_id)) for row in rows
@@ -70,7 +70,7 @@ def pair_history(
 ) -> list[LabelRow]:
     """Return all answers on the pair, or only this annotator's, the oldest first, with corrections, skips and undos."""
     with reading(engine) as session:
-        return pair_rows(session, project_id, left_id, right_id, annotator)
+        return answers_on_pair(session, project_id, left_id, right_id, annotator)
 
 
 def correct(

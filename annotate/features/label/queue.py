@@ -19,7 +19,7 @@ from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.kit.jobs.requests import request_audit, request_correction, request_entities, request_round
 from allpairs.db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, Purpose, Settings
 from allpairs.db.errors import InputError
-from allpairs.db.labels.answers import answered_since, known_keys, store_answers
+from allpairs.db.labels.answers import answered_since, store_answers, stored_keys
 from allpairs.db.labels.audits import design_of
 from allpairs.db.labels.hidden_checks import own_checks, store_check_answers
 from allpairs.db.labels.leases import end_leases
@@ -31,7 +31,7 @@ from allpairs.db.labels.tasks import (
     lease_tasks,
     newest_audit_batch,
     next_lease_end,
-    queue_of,
+    round_to_label,
     tasks_by_id,
     unanswered,
 )
@@ -178,7 +178,7 @@ def _standing(
         reason=None if any_free else _reason(progress, free_at),
         free_at=free_at,
         job=newest_job(session, project_id),
-        note=newest.note if (newest := queue_of(session, project_id, audit_batch)) else "",
+        note=newest.note if (newest := round_to_label(session, project_id, audit_batch)) else "",
     )
 
 
@@ -199,7 +199,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
     """
     valid, refused = _checked(events)
     with acting(engine, Right.LABEL, project_id, annotator) as session:
-        known = known_keys(session, project_id, valid)
+        known = stored_keys(session, project_id, valid)
         times = _moments(valid)
         tasks = tasks_by_id(session, project_id, {event.task_id for event in valid.values()})
         fresh = [event for key, event in valid.items() if key not in known and event.task_id in tasks]

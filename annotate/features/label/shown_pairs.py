@@ -10,8 +10,8 @@ from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import own_answers
 from allpairs.db.labels.hidden_check_plan import plan_checks
 from allpairs.db.labels.hidden_checks import own_check_answers
-from allpairs.db.labels.tasks import queue_of, tasks_by_id
-from allpairs.db.projects.records import Records, Rows, read_records
+from allpairs.db.labels.tasks import round_to_label, tasks_by_id
+from allpairs.db.projects.records import Records, Rows, records_of_items
 from allpairs.db.schema.tables import Check, Task
 
 
@@ -45,7 +45,7 @@ def task_pairs(
     session: Session, project_id: int, tasks: Sequence[Task], audit_batch: bool, labelled_ids: Collection[int] = ()
 ) -> list[Pair]:
     """Return the pairs of these tasks. labelled_ids: tasks with a labelled pair; they do not count as progress."""
-    batch = queue_of(session, project_id, audit_batch)
+    batch = round_to_label(session, project_id, audit_batch)
     records = _records(session, project_id, tasks)
     batch_id, size = (batch.id, batch.size) if batch is not None else (0, 0)
     counts = {task.id for task in tasks if task.round_id == batch_id and task.position < size}.difference(labelled_ids)
@@ -73,7 +73,7 @@ def _check_pairs(session: Session, project_id: int, checks: Collection[Check]) -
 
 
 def _records(session: Session, project_id: int, pairs: Collection[Task | Check]) -> Records:
-    return read_records(session, project_id, [item for pair in pairs for item in (pair.left_id, pair.right_id)])
+    return records_of_items(session, project_id, [item for pair in pairs for item in (pair.left_id, pair.right_id)])
 
 
 def _pair(
@@ -97,7 +97,7 @@ def _likely(task: Task | None) -> tuple[int, int] | None:
 
 def answered_pairs(session: Session, project_id: int, annotator: str, limit: int, audit_batch: bool) -> list[Answered]:
     """Return the annotator's last answers in the batch (or the audit batch), checks included, the newest last."""
-    batch = queue_of(session, project_id, audit_batch)
+    batch = round_to_label(session, project_id, audit_batch)
     if batch is None:
         return []
     answers = own_answers(session, project_id, annotator, limit, round_id=batch.id)

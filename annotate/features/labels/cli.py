@@ -9,7 +9,7 @@ from allpairs.annotate.features.labels import checksum_chain
 from allpairs.annotate.features.labels.export import export_dataset, export_labels
 from allpairs.annotate.features.labels.formats import Form
 from allpairs.annotate.features.labels.import_labels import Choices, import_labels
-from allpairs.annotate.kit.command_output import Json, database, print_json
+from allpairs.annotate.kit.command_output import Json, print_json, upgraded_engine
 from allpairs.program import group
 
 labels = group("Export and import the labels of a project.")
@@ -41,9 +41,9 @@ def export_to(
     Example: allpairs labels export questions --out labels.csv
     """
     if dataset:
-        rows = sum(export_dataset(database(), project, out).values())
+        rows = sum(export_dataset(upgraded_engine(), project, out).values())
     else:
-        rows = export_labels(database(), project, out, form)
+        rows = export_labels(upgraded_engine(), project, out, form)
     if as_json:
         print_json({"rows": rows, "out": str(out), "format": "dataset" if dataset else form.value})
     else:
@@ -70,7 +70,7 @@ def import_from(
 
     Example: allpairs labels import questions labels.csv
     """
-    report = import_labels(database(), project, file, Choices(skip, replace, dry), problems)
+    report = import_labels(upgraded_engine(), project, file, Choices(skip, replace, dry), problems)
     if as_json:
         print_json(report.as_dict())
         return

@@ -10,12 +10,19 @@ from uuid import uuid4
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.features.labels.import_report import HARMLESS, Problem, Recorder, Report, Trouble, recording
+from allpairs.annotate.features.labels.import_report import (
+    HARMLESS,
+    ImportProblem,
+    Recorder,
+    Report,
+    Trouble,
+    recording,
+)
 from allpairs.annotate.frame.access.other_projects import project_for
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
 from allpairs.db.corpus.cells import Ids, bad, plain_label, present_columns, shown
-from allpairs.db.corpus.files import Row, column_names, read_rows
+from allpairs.db.corpus.files import TableRow, column_names, read_rows
 from allpairs.db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
 from allpairs.db.labels.answers import Label, current_labels, store_answers, votes
 from allpairs.db.people.people import IMPORTED, folded, known_names
@@ -137,7 +144,7 @@ class _Reader:
     acts: dict[Act, tuple[AnswerKind, int, str]] = field(default_factory=dict)  # answer, row of the file, note
     contradicted: set[Act] = field(default_factory=set)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: TableRow) -> None:
         """Take the row up for storing, or record it as a problem."""
         try:
             act = self._act(row)
@@ -149,7 +156,7 @@ class _Reader:
                 raise bad(wrong.what, self.path, row.number, self.columns[wrong.column]) from None
             annotator = self._optional(row, "annotator")
             left_id, right_id, label = row.values[:3]
-            self.recorder.add(Problem(row.number, wrong.trouble, wrong.what, left_id, right_id, label, annotator))
+            self.recorder.add(ImportProblem(row.number, wrong.trouble, wrong.what, left_id, right_id, label, annotator))
         else:
             self.acts[act] = answer, row.number, note
 
@@ -167,11 +174,11 @@ class _Reader:
         label = self.known.labels.get(act[:2])
         return label is not None and label.settles and label.answer != answer
 
-    def _optional(self, row: Row, column: str) -> str:
+    def _optional(self, row: TableRow, column: str) -> str:
         """Return the cell of an optional column."""
         return row.values[self.columns.index(column)] if column in self.columns else ""
 
-    def _act(self, row: Row) -> Act:
+    def _act(self, row: TableRow) -> Act:
         items = []
         for side in (0, 1):
             name = row.values[side].strip()
@@ -186,28 +193,28 @@ class _Reader:
         left, right = sorted(items) if self.known.symmetric else items
         return left, right, self._annotator(row)
 
-    def _same_text(self, row: Row) -> _Wrong:
+    def _same_text(self, row: TableRow) -> _Wrong:
         """Return what is the matter with a label of one text: equal texts match already."""
         names = {value.strip() for value in row.values[:2]}
         if len(names) > 1 and self._answer(row) == AnswerKind.POSITIVE:
             return _Wrong(Trouble.DOUBLE, "both ids have the same text, so they match already", 1)
         return _Wrong(Trouble.UNUSABLE, "both ids name the same text, which is not a pair; remove the row", 1)
 
-    def _annotator(self, row: Row) -> str:
+    def _annotator(self, row: TableRow) -> str:
         name = self._optional(row, "annotator").strip()
         if len(name) > MAX_ANNOTATOR:
             message = f"the name has {len(name):,} characters, but the limit is {MAX_ANNOTATOR}; shorten it"
             raise _Wrong(Trouble.UNUSABLE, message, 3)
         return self.known.names.setdefault(folded(name), name) if name else IMPORTED
 
-    def _note(self, row: Row) -> str:
+    def _note(self, row: TableRow) -> str:
         note = self._optional(row, "note").strip()
         if len(note) > LONGEST_NOTE:
             message = f"the note has {len(note):,} characters, but the limit is {LONGEST_NOTE:,}; shorten it"
             raise _Wrong(Trouble.UNUSABLE, message, self.columns.index("note"))
         return note
 
-    def _answer(self, row: Row) -> AnswerKind:
+    def _answer(self, row: TableRow) -> AnswerKind:
         word = plain_label(row.values[2])
         if not word:
             raise _Wrong(Trouble.UNLABELLED, "the row has no label", 2)

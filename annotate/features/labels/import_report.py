@@ -26,7 +26,7 @@ class Trouble(StrEnum):
 HARMLESS = (Trouble.DOUBLE, Trouble.CONFLICT, Trouble.UNLABELLED)  # not necessarily mistakes of the file
 
 
-class Problem(NamedTuple):
+class ImportProblem(NamedTuple):
     """A row that was not stored."""
 
     row: int
@@ -44,7 +44,7 @@ class Report:
 
     stored: int = 0
     counts: dict[Trouble, int] = field(default_factory=dict)
-    first: dict[Trouble, list[Problem]] = field(default_factory=dict)
+    first: dict[Trouble, list[ImportProblem]] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -64,7 +64,7 @@ class Recorder:
         self.report = report
         self.stream = stream
 
-    def add(self, problem: Problem) -> None:
+    def add(self, problem: ImportProblem) -> None:
         """Count the problem, and keep it as an example if it is among the first."""
         self.report.counts[problem.trouble] = self.report.counts.get(problem.trouble, 0) + 1
         first = self.report.first.setdefault(problem.trouble, [])
@@ -81,5 +81,5 @@ def recording(report: Report, path: Path | None) -> Iterator[Recorder]:
         yield Recorder(report)
         return
     with path.open("w", encoding="utf-8", newline="") as stream:
-        stream.write(csv_line(Problem._fields))
+        stream.write(csv_line(ImportProblem._fields))
         yield Recorder(report, stream)

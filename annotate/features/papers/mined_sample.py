@@ -28,7 +28,7 @@ from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.jobs import AUDIT, CORRECTION, ENTITIES, open_job, run_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Design, Round
-from allpairs.learner.light.stats.precision_by_rank import Band, allocate, ranks
+from allpairs.learner.light.stats.precision_by_rank import Band, allocate_labels, ranks
 
 DRAW = 50  # pairs by default
 
@@ -71,7 +71,7 @@ def _draw(
     """Return band, pair and probability of each sampled pair. All samples of a band together are one random sample."""
     left = [[mined for mined in stratum if mined.pair not in before] for stratum in strata]
     drawn = []
-    for place, n in enumerate(allocate(draw, [len(rest) for rest in left])):
+    for place, n in enumerate(allocate_labels(draw, [len(rest) for rest in left])):
         sampled = len(strata[place]) - len(left[place]) + n
         chosen = rng.permutation(len(left[place]))[:n].tolist()
         drawn += [(place, left[place][i], sampled / len(strata[place])) for i in chosen]

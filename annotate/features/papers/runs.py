@@ -17,7 +17,7 @@ from allpairs.db.domain import Kind
 from allpairs.db.errors import InputError, first_wrong
 from allpairs.db.files.artifacts import discard, held
 from allpairs.db.labels.pipeline_seeds import seed_counts
-from allpairs.db.projects.jobs import OPEN, PIPELINE, list_jobs, run_of
+from allpairs.db.projects.jobs import OPEN, PIPELINE, jobs_of_project, run_of
 from allpairs.db.projects.projects import project_of, require_unused
 from allpairs.db.results.pipelines import Began, pipeline_folder, read_artifacts, read_began
 from allpairs.db.schema.engine import reading
@@ -75,7 +75,7 @@ class Made:
 def list_runs(engine: Engine, project_id: int) -> list[RunRow]:
     """Return the project's runs, the newest first."""
     with reading(engine) as session:
-        pipeline_jobs = [job for job in list_jobs(session, project_id) if job.kind == PIPELINE]
+        pipeline_jobs = [job for job in jobs_of_project(session, project_id) if job.kind == PIPELINE]
     return [RunRow(job, read_began(job.id)) for job in pipeline_jobs]
 
 

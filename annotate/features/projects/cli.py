@@ -27,7 +27,7 @@ from allpairs.annotate.features.projects.projects import (
     project_by_name,
     project_summary,
 )
-from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, progress_line, remark
+from allpairs.annotate.kit.command_output import Json, print_columns, print_json, progress_line, remark, upgraded_engine
 from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.annotate.kit.text.formatting import megabytes
 from allpairs.db.corpus.corpus import Columns, Corpus, stage_corpus
@@ -100,7 +100,7 @@ def create(
         corpus = split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)
     else:
         corpus = read_split(split, corpus)
-    engine = database()
+    engine = upgraded_engine()
     project_id = create_project(engine, name, corpus, settings, progress_line)
 
     job = request_round(engine, project_id)
@@ -146,7 +146,7 @@ def list_all(
 
     Example: allpairs project list --all --json
     """
-    projects = list_projects(database(), everything)
+    projects = list_projects(upgraded_engine(), everything)
     if as_json:
         print_json([_row(row) for row in projects])
     elif projects:
@@ -163,7 +163,7 @@ def show(name: Name, as_json: Json = False) -> None:
 
     Example: allpairs project show questions
     """
-    _print(project_summary(database(), name), as_json, {})
+    _print(project_summary(upgraded_engine(), name), as_json, {})
 
 
 def _counts(row: ProjectRow) -> list[int]:
@@ -220,7 +220,7 @@ def duplicate(
 
     Example: allpairs project duplicate questions --as "questions, random" --labels
     """
-    engine = database()
+    engine = upgraded_engine()
     copy_id, named = duplicate_project(engine, project_by_name(engine, name).id, labels, to)
 
     request_round(engine, copy_id)
@@ -233,7 +233,7 @@ def archive(name: Name) -> None:
 
     Example: allpairs project archive questions
     """
-    engine = database()
+    engine = upgraded_engine()
     archive_project(engine, project_by_name(engine, name).id)
 
 
@@ -243,7 +243,7 @@ def restore(name: Name) -> None:
 
     Example: allpairs project restore questions
     """
-    engine = database()
+    engine = upgraded_engine()
     restore_project(engine, project_by_name(engine, name, in_bin=True).id)
 
 
@@ -257,7 +257,7 @@ def delete(
 
     Example: allpairs project delete questions --yes
     """
-    engine = database()
+    engine = upgraded_engine()
     row = project_by_name(engine, name, in_bin=at_once)
     if not yes:
         contents = holdings(engine, row.id)
@@ -282,7 +282,7 @@ def history(
 
     Example: allpairs project history questions
     """
-    engine = database()
+    engine = upgraded_engine()
     past = events(engine, None if name is None else project_by_name(engine, name, in_bin=True).id, limit)
     if as_json:
         print_json([_as_dict(event) for event in past.events])

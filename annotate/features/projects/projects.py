@@ -23,7 +23,7 @@ from allpairs.db.labels.answers import label_counts
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.items import add_corpus, gold_label_counts, item_counts
-from allpairs.db.projects.jobs import PIPELINE, list_jobs
+from allpairs.db.projects.jobs import PIPELINE, jobs_of_project
 from allpairs.db.projects.notices import announcing_target
 from allpairs.db.projects.projects import (
     add_project,
@@ -208,7 +208,7 @@ def delete_project(engine: Engine, project_id: int, binned_before: datetime | No
         project = project_of(session, project_id)
         if binned_before is not None and (project.deleted_at is None or project.deleted_at >= binned_before):
             raise InputError(f"the project {project.name!r} was restored")
-        jobs = list_jobs(session, project_id)
+        jobs = jobs_of_project(session, project_id)
         for run in (pipeline_folder(job.id) for job in jobs if job.kind == PIPELINE):
             require_unused(session, run, excepted=project_id)
         add_event(session, person_of(engine), EventKind.REMOVED, subject=project.name)  # its own events go with it

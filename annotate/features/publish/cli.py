@@ -6,7 +6,7 @@ import typer
 
 from allpairs.annotate.features.projects.projects import project_by_name
 from allpairs.annotate.features.publish.publications import end, publish, read_service
-from allpairs.annotate.kit.command_output import Json, database, print_json, remark
+from allpairs.annotate.kit.command_output import Json, print_json, remark, upgraded_engine
 from allpairs.db.domain import PublicationKind
 from allpairs.db.errors import InputError
 
@@ -29,7 +29,7 @@ def publish_model(
     """
     if ending and number is not None:
         raise InputError("--end ends whatever is in service: leave out --round")
-    engine = database()
+    engine = upgraded_engine()
     kind = PublicationKind.SHADOW if shadow else PublicationKind.MODEL
     project_id = project_by_name(engine, name).id
     if ending:

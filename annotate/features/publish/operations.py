@@ -3,7 +3,7 @@
 from allpairs.annotate.features.publish import matching, publications
 from allpairs.annotate.features.publish import schemas as m
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.frame.web.problems import AWAY, Wrong
+from allpairs.annotate.frame.web.problems import UNAVAILABLE, Wrong
 from allpairs.annotate.kit.api.operation import BUSY, ONE, Call, Operation
 from allpairs.db.domain import Scope
 from allpairs.db.schema.tables import Publication, ShadowCounts
@@ -17,7 +17,7 @@ def match(call: Call) -> m.Matches:
     try:
         return m.Matches.model_validate(matching.match(call.engine, call.here.id, call.given.model_dump(mode="json")))
     except matching.NotAnswering as error:
-        raise Wrong(AWAY, str(error), error.seconds) from None
+        raise Wrong(UNAVAILABLE, str(error), error.seconds) from None
 
 
 def publish(call: Call) -> m.Publication:
@@ -64,7 +64,7 @@ def _agreement(row: ShadowCounts) -> m.Agreement:
 
 UNANSWERED = {
     409: "No model is published, the project is archived, or a record does not fit it; the problem says which.",
-    AWAY: "No process answers `match`, or it is loading the model, or the database does not answer; the problem says.",
+    UNAVAILABLE: "No process answers `match`, or it loads the model, or the database fails; the problem says.",
 }
 OPERATIONS = (
     Operation(

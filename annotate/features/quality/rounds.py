@@ -15,7 +15,7 @@ from allpairs.db.labels.tasks import open_audit_batch, unanswered
 from allpairs.db.projects.evaluations import gold_counts, has_evaluation_items, matchers_with_evaluations
 from allpairs.db.projects.items import item_counts
 from allpairs.db.projects.projects import project_settings
-from allpairs.db.projects.rounds import audit_counts, rounds_of
+from allpairs.db.projects.rounds import audit_counts, batches_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Evaluation, Round, StoredModel
 from allpairs.db.texts.changes import last_of_measuring, measuring_changed
@@ -102,7 +102,7 @@ def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None =
         audit_batch = open_audit_batch(session, project_id)
         return Report(
             matchers=matchers_with_evaluations(session, project_id),
-            rounds=rounds_of(session, project_id),
+            rounds=batches_of(session, project_id),
             tally=label_tally(session, project_id) if tally is None else tally,
             audits=audit_counts(session, project_id),
             gold=gold,

@@ -15,7 +15,7 @@ from allpairs.annotate.features.raters.rater_state import (
     what_leaves,
 )
 from allpairs.annotate.features.raters.worth import COLUMNS, quality_rows, worth_sentences
-from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark, with_options
+from allpairs.annotate.kit.command_output import Json, print_columns, print_json, remark, upgraded_engine, with_options
 from allpairs.annotate.kit.jobs.requests import request_rating, worker_alive
 from allpairs.db.rating import RatedFor, RaterSetup
 from allpairs.program import group
@@ -30,7 +30,7 @@ def set_up(project: Name, **values: Any) -> None:
 
     Example: allpairs rater set questions --name local --url http://localhost:11434/v1 --model qwen3:8b
     """
-    engine = database()
+    engine = upgraded_engine()
     setup = services.checked_setup(values)
     number = services.set_up(engine, project_by_name(engine, project).id, setup)
     print(f"machine rater {number}: {setup.name}")
@@ -43,7 +43,7 @@ def show(project: Name, as_json: Json = False) -> None:
 
     Example: allpairs rater show questions
     """
-    engine = database()
+    engine = upgraded_engine()
     record = read_record(engine, project_by_name(engine, project).id)
     if as_json:
         print_json(record.model_dump(mode="json"))
@@ -74,7 +74,7 @@ def run(
     Example: allpairs rater run questions --pairs 200 --dry-run
     Example: allpairs rater run questions --for audit --pairs 5000
     """
-    engine = database()
+    engine = upgraded_engine()
     project_id = project_by_name(engine, project).id
     estimate = dry_run(engine, project_id, pairs, purpose)
     job_id = None if dry else request_rating(engine, project_id, pairs, purpose)
@@ -95,7 +95,7 @@ def end(project: Name) -> None:
 
     Example: allpairs rater end questions
     """
-    engine = database()
+    engine = upgraded_engine()
     services.retire_rater(engine, project_by_name(engine, project).id)
 
 
@@ -105,7 +105,7 @@ def resume(project: Name) -> None:
 
     Example: allpairs rater resume questions
     """
-    engine = database()
+    engine = upgraded_engine()
     services.resume(engine, project_by_name(engine, project).id)
 
 

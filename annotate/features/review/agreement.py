@@ -20,7 +20,7 @@ from allpairs.learner.light.stats.agreement import (
     observed_agreement,
     specific_agreement,
 )
-from allpairs.learner.light.stats.agreement_intervals import cohen_estimate, estimate, why_kappa_is_low
+from allpairs.learner.light.stats.agreement_intervals import agreement_estimate, cohen_estimate, why_kappa_is_low
 
 NAMES = ("yes", "no")
 # The most important figures come first: positives are rare, so chance-corrected figures say little about them.
@@ -73,7 +73,9 @@ def agreement(votes: Votes, seed: int = 0) -> Agreement:
     opinions = opinions_by_pair(votes)
     counts = np.array([_counts(answers.values()) for answers in opinions], dtype=np.int64).reshape(-1, len(DECIDED))
     shared = counts[counts.sum(axis=1) > 1]
-    coefficients = {name: estimate(coefficient, shared, rng=rng) for name, coefficient in COEFFICIENTS.items()}
+    coefficients = {
+        name: agreement_estimate(coefficient, shared, rng=rng) for name, coefficient in COEFFICIENTS.items()
+    }
     people = sorted({annotator for answers in opinions for annotator in answers})
     twos = [two for first, second in combinations(people, 2) if (two := _two(opinions, first, second, rng)) is not None]
     return Agreement(len(shared), coefficients, why_kappa_is_low(shared, NAMES), twos)
@@ -101,5 +103,7 @@ def _two(opinions: list[dict[str, AnswerKind]], first: str, second: str, rng: np
     for pair in pairs:
         table[DECIDED.index(pair[0]), DECIDED.index(pair[1])] += 1
     counts = np.array([_counts(pair) for pair in pairs])
-    positive, negative = (estimate(specific_agreement(place), counts, rng=rng) for place in range(len(DECIDED)))
+    positive, negative = (
+        agreement_estimate(specific_agreement(place), counts, rng=rng) for place in range(len(DECIDED))
+    )
     return Two(first, second, len(pairs), positive, negative, cohen_estimate(table, rng))

@@ -15,7 +15,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import Label, lasting_label, store_answers
 from allpairs.db.labels.reviews import Open, Vote, open_pairs, votes_on
 from allpairs.db.maintenance.row_checks import stored_note
-from allpairs.db.projects.records import Records, Rows, read_records
+from allpairs.db.projects.records import Records, Rows, records_of_items
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import now
 
@@ -54,7 +54,7 @@ def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = 
         case = None
         if pairs:
             first = pairs[0]
-            case = case_of(first, read_records(session, project_id, [first.left_id, first.right_id]))
+            case = case_of(first, records_of_items(session, project_id, [first.left_id, first.right_id]))
     return Queue(disagreements, len(pairs) - disagreements, case)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from allpairs.db.domain import AnswerKind, CheckKind
 from allpairs.db.estimate import Estimate, wilson
 from allpairs.db.labels.fast_answers import Told, fast_answers_of
-from allpairs.db.labels.hidden_checks import Checked, check_results
+from allpairs.db.labels.hidden_checks import CheckResult, check_results
 from allpairs.db.schema.engine import reading
 
 NEWEST = 50  # runs of fast answers to show
@@ -40,16 +40,16 @@ def read_fast_answers(engine: Engine, project_id: int) -> list[Told]:
         return fast_answers_of(session, project_id, NEWEST)
 
 
-def quality(answers: Sequence[Checked]) -> list[Quality]:
+def quality(answers: Sequence[CheckResult]) -> list[Quality]:
     """Return the results of these answers for each annotator, by name."""
     return [_quality(name, [row for row in answers if row.annotator == name]) for name in _names(answers)]
 
 
-def _names(answers: Sequence[Checked]) -> list[str]:
+def _names(answers: Sequence[CheckResult]) -> list[str]:
     return sorted({row.annotator for row in answers})
 
 
-def _quality(annotator: str, answers: Sequence[Checked]) -> Quality:
+def _quality(annotator: str, answers: Sequence[CheckResult]) -> Quality:
     decided = [row for row in answers if row.answer != AnswerKind.UNSURE]
     known = [row for row in decided if row.kind == CheckKind.GOLD]
     return Quality(
@@ -61,7 +61,7 @@ def _quality(annotator: str, answers: Sequence[Checked]) -> Quality:
     )
 
 
-def _share(answers: Sequence[Checked]) -> Estimate | None:
+def _share(answers: Sequence[CheckResult]) -> Estimate | None:
     """Return the share of the answers that are as expected."""
     if not answers:
         return None

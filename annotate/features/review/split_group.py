@@ -54,7 +54,9 @@ def groups(engine: Engine, project_id: int) -> list[Group]:
     joined: dict[int, list[Label]] = {}
     for label, (place, _) in zip(labels, ends, strict=True):
         joined.setdefault(int(component[place]), []).append(label)
-    label_groups = [Group(items[group].tolist(), joined[int(component[group[0]])]) for group in graph.groups(component)]
+    label_groups = [
+        Group(items[group].tolist(), joined[int(component[group[0]])]) for group in graph.joined_groups(component)
+    ]
     return sorted(label_groups, key=lambda group: (-len(group.items), group.items))
 
 

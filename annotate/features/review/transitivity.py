@@ -8,12 +8,12 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.features.review.disagreements import Case, case_of
-from allpairs.db.corpus.implied import Contradiction, Links, links_of
+from allpairs.db.corpus.implied import Contradiction, LabelLinks, links_of
 from allpairs.db.domain import AnswerKind, Kind
 from allpairs.db.labels.answers import Label, labels_among, opinions_of_pairs
 from allpairs.db.labels.reviews import open_pairs
 from allpairs.db.projects.projects import project_of
-from allpairs.db.projects.records import Records, read_records
+from allpairs.db.projects.records import Records, records_of_items
 from allpairs.db.schema.engine import reading
 
 SHOWN = 20  # contradictions to show
@@ -53,13 +53,13 @@ def algebra(engine: Engine, project_id: int) -> Algebra | None:
         first = label_links.contradictions(SHOWN)
         items = {item for contradiction in first for item in contradiction.path}
         by_pair = {(label.left_id, label.right_id): label for label in labels_among(session, project_id, items)}
-        records = read_records(session, project_id, items)
+        records = records_of_items(session, project_id, items)
     examples = [_steps(contradiction, by_pair, records) for contradiction in first]
     counts = label_links.groups, label_links.matches, label_links.others, int(label_links.clashes.sum())
     return Algebra(*counts, examples, label_links.trouble())
 
 
-def links(session: Session, project_id: int) -> Links:
+def links(session: Session, project_id: int) -> LabelLinks:
     """Return the links between the labelled items of a project of one list."""
     left, right, match = np.array(opinions_of_pairs(session, project_id), dtype=np.int64).reshape(-1, 3).T
     return links_of(np.column_stack([left, right]), match == 1)

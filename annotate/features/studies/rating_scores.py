@@ -20,7 +20,7 @@ from allpairs.learner.light.stats.agreement import (
     observed_agreement,
     specific_agreement,
 )
-from allpairs.learner.light.stats.agreement_intervals import cohen_estimate, estimate, why_kappa_is_low
+from allpairs.learner.light.stats.agreement_intervals import agreement_estimate, cohen_estimate, why_kappa_is_low
 
 METHOD = "ratings of a sample"
 MATCHED = "ratings of the same passages"
@@ -168,7 +168,7 @@ def difference(gains: Sequence[float]) -> Estimate:
 def _agreement(criterion: str, common: Sequence[Sequence[Rated]], rng: np.random.Generator) -> Agreement:
     yes = np.array([sum(rating.scores[criterion] for rating in ratings) for ratings in common])
     counts = np.stack([yes, np.array([len(ratings) for ratings in common]) - yes], axis=1)
-    figures = {name: estimate(coefficient, counts, rng=rng) for name, coefficient in AGREEMENT.items()}
+    figures = {name: agreement_estimate(coefficient, counts, rng=rng) for name, coefficient in AGREEMENT.items()}
     if len(pair := sorted({rating.rater for ratings in common for rating in ratings})) == 2:
         figures["Kappa"] = cohen_estimate(_table(criterion, common, pair), rng)
     return Agreement(criterion, figures, why_kappa_is_low(counts, ANSWERS))

@@ -12,7 +12,7 @@ from allpairs.annotate.frame.access import tokens
 from allpairs.annotate.frame.access.addresses import public_urls
 from allpairs.annotate.frame.access.invitations import invite as make_invitation
 from allpairs.annotate.frame.access.tokens import LONGEST_LIFE, USUAL
-from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark
+from allpairs.annotate.kit.command_output import Json, print_columns, print_json, remark, upgraded_engine
 from allpairs.db.domain import Role, Scope
 from allpairs.db.errors import InputError
 from allpairs.db.people.people import checked_person_name
@@ -48,7 +48,7 @@ def add(
     name = checked_person_name(name)
     vouched = (issuer, subject) if issuer is not None and subject is not None else None
     password = None if vouched else _password()
-    services.add(database(), name, password, now(), administrator, vouched)
+    services.add_account(upgraded_engine(), name, password, now(), administrator, vouched)
 
 
 @people.command("list")
@@ -57,7 +57,7 @@ def list_all(as_json: Json = False) -> None:
 
     Example: allpairs people list --json
     """
-    people_rows = services.list_people(database(), now())
+    people_rows = services.list_people(upgraded_engine(), now())
     if as_json:
         print_json([_row(person) for person in people_rows])
     elif people_rows:
@@ -72,7 +72,7 @@ def password(name: Name) -> None:
 
     Example: allpairs people password Anna
     """
-    engine = database()
+    engine = upgraded_engine()
     services.id_of(engine, name)
     services.set_password(engine, name, _password(), now())
 
@@ -90,9 +90,9 @@ def role(
     if to not in (*Role, NOTHING):
         raise InputError(f"there is no role {to!r}; choose {', '.join(Role)} or {NOTHING}")
     if project is not None:
-        services.set_role_by_name(database(), name, project, None if to == NOTHING else Role(to), now())
+        services.set_role_by_name(upgraded_engine(), name, project, None if to == NOTHING else Role(to), now())
     elif to in (Role.ADMINISTRATOR, NOTHING):
-        services.set_administrator(database(), name, to == Role.ADMINISTRATOR, now())
+        services.set_administrator(upgraded_engine(), name, to == Role.ADMINISTRATOR, now())
     else:
         raise InputError(f"{to} is a role in one project: name it with --project")
 
@@ -135,7 +135,7 @@ def invite(
 
     Example: allpairs people invite questions --role annotator
     """
-    engine = database()
+    engine = upgraded_engine()
     with reading(engine) as session:
         project_id = project_named(session, project).id
     site = next(iter(public_urls()), "http://localhost:8501")
@@ -174,7 +174,7 @@ def list_tokens(name: Name, as_json: Json = False) -> None:
 
     Example: allpairs people tokens Ben
     """
-    engine = database()
+    engine = upgraded_engine()
     rows = [_token_row(token_) for token_ in tokens.list_tokens(engine, services.id_of(engine, name))]
     if as_json:
         print_json(rows)
@@ -190,17 +190,17 @@ def withdraw(name: Name, number: Annotated[int, typer.Argument(help="Its number,
 
     Example: allpairs people withdraw Ben 3
     """
-    _for(name, lambda engine, person: tokens.withdraw(engine, person, number))
+    _for(name, lambda engine, person: tokens.withdraw_token(engine, person, number))
 
 
 def _token_row(row: ApiToken) -> dict[str, object]:
     times = {"made": row.created_at, "until": row.expires_at, "used": row.used_at}
     time_texts = {name: time and time.isoformat(timespec="minutes") for name, time in times.items()}
-    return {"number": row.id, "for": row.purpose, "scopes": tokens.in_words(row.scopes), **time_texts}
+    return {"number": row.id, "for": row.purpose, "scopes": tokens.scopes_in_words(row.scopes), **time_texts}
 
 
 def _for(name: str, act: Callable[[Engine, int], None]) -> None:
-    engine = database()
+    engine = upgraded_engine()
     act(engine, services.id_of(engine, name))
 
 

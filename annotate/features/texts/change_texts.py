@@ -30,8 +30,8 @@ from allpairs.db.projects.events import add_event
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import person_of, reading
 from allpairs.db.schema.tables import Person, Project, TextChange
-from allpairs.db.texts.changes import changes_of, newest_change, store_change, undo_change
-from allpairs.db.texts.plan import Example, TextPlan, plan_texts, plan_withdrawal, state_of
+from allpairs.db.texts.changes import changes_of, newest_text_change, store_change, undo_change
+from allpairs.db.texts.plan import ChangeExample, TextPlan, plan_texts, plan_withdrawal, state_of
 
 
 class Act(StrEnum):
@@ -91,7 +91,7 @@ class Outcome:
     """
 
     counts: dict[str, int]
-    examples: dict[str, list[Example]]
+    examples: dict[str, list[ChangeExample]]
     notes: tuple[str, ...] = ()
     change: Changed | None = None
 
@@ -153,7 +153,7 @@ def undo(engine: Engine, project_id: int, number: int | None = None) -> Changed:
     """
     with acting(engine, Right.CHANGE, project_id) as session:
         project = project_of(session, project_id)
-        newest = newest_change(session, project_id)
+        newest = newest_text_change(session, project_id)
         if number is not None and (newest is None or newest.number != number):
             raise InputError(f"change {number} is not the newest one that stands: only that can be undone")
         change = undo_change(session, project)
@@ -169,7 +169,7 @@ def undo(engine: Engine, project_id: int, number: int | None = None) -> Changed:
 def list_changes(engine: Engine, project_id: int) -> list[Changed]:
     """Return the last hundred changes of the project's texts, the newest first."""
     with reading(engine) as session:
-        newest = newest_change(session, project_id)
+        newest = newest_text_change(session, project_id)
         return [_changed(row, newest is not None and row.id == newest.id) for row in changes_of(session, project_id)]
 
 

@@ -9,7 +9,7 @@ from allpairs.annotate.features.projects.history import NOBODY
 from allpairs.annotate.features.projects.projects import project_by_name
 from allpairs.annotate.features.texts import change_texts
 from allpairs.annotate.features.texts.change_texts import Act, Changed, Source
-from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark
+from allpairs.annotate.kit.command_output import Json, print_columns, print_json, remark, upgraded_engine
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Side
 from allpairs.program import group
@@ -40,7 +40,7 @@ def add(
 
     Example: allpairs texts add questions new.csv
     """
-    engine = database()
+    engine = upgraded_engine()
     names = tuple(text or change_texts.text_columns(engine, project_by_name(engine, project).id, side))
     _run(project, Source(file, Act.ADD, side, Columns(id_column, names)), dry, as_json)
 
@@ -62,7 +62,7 @@ def withdraw(
 
 
 def _run(project: str, source: Source, dry: bool, as_json: bool) -> None:
-    outcome = (change_texts.preview if dry else change_texts.apply)(database(), project, source)
+    outcome = (change_texts.preview if dry else change_texts.apply)(upgraded_engine(), project, source)
     if as_json:
         print_json(outcome.as_dict())
         return
@@ -81,7 +81,7 @@ def undo(project: Project, as_json: Json = False) -> None:
 
     Example: allpairs texts undo questions
     """
-    engine = database()
+    engine = upgraded_engine()
     change = change_texts.undo(engine, project_by_name(engine, project).id)
     if as_json:
         print_json(change.as_dict())
@@ -95,7 +95,7 @@ def list_(project: Project, as_json: Json = False) -> None:
 
     Example: allpairs texts list questions
     """
-    engine = database()
+    engine = upgraded_engine()
     changes = change_texts.list_changes(engine, project_by_name(engine, project).id)
     if as_json:
         print_json([change.as_dict() for change in changes])

@@ -7,7 +7,7 @@ import typer
 from allpairs.annotate.features.projects.cli import Name
 from allpairs.annotate.features.projects.projects import project_by_name
 from allpairs.annotate.features.webhooks import webhooks as services
-from allpairs.annotate.kit.command_output import Json, database, print_columns, print_json, remark
+from allpairs.annotate.kit.command_output import Json, print_columns, print_json, remark, upgraded_engine
 from allpairs.db.schema.tables import Webhook
 from allpairs.program import group
 
@@ -20,7 +20,7 @@ def list_all(name: Name, as_json: Json = False) -> None:
 
     Example: allpairs webhooks list questions
     """
-    engine = database()
+    engine = upgraded_engine()
     hooks = services.list_webhooks(engine, project_by_name(engine, name).id)
     if as_json:
         print_json([_as_dict(row) for row in hooks])
@@ -44,7 +44,7 @@ def add(
 
     Example: allpairs webhooks add questions https://example.org/hook --kind batch.ready
     """
-    engine = database()
+    engine = upgraded_engine()
     webhook = services.add(engine, project_by_name(engine, name).id, url, kinds or services.OFFERED)
     print(webhook.webhook_id, webhook.secret)
 
@@ -57,7 +57,7 @@ def delete(
 
     Example: allpairs webhooks delete questions 3
     """
-    engine = database()
+    engine = upgraded_engine()
     services.remove(engine, project_by_name(engine, name).id, number)
 
 

@@ -16,7 +16,7 @@ from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.domain import DeliveryState, NoticeKind
 from allpairs.db.errors import InputError
 from allpairs.db.projects.webhook_addresses import LONGEST
-from allpairs.db.projects.webhooks import KEPT, Logged
+from allpairs.db.projects.webhooks import LOG_AGE, Logged
 from allpairs.db.schema.tables import Webhook
 
 TITLES: dict[str, str] = {
@@ -125,7 +125,9 @@ def _log(project_id: int, webhook_id: int, waited: bool) -> None:
         st.rerun()
     if waited and not any(message.delivery.state == DeliveryState.WAITING for message in logged):
         st.rerun()
-    st.caption(f"The newest messages; they are kept for {KEPT.days} days." if logged else "There are no messages yet.")
+    st.caption(
+        f"The newest messages; they are kept for {LOG_AGE.days} days." if logged else "There are no messages yet."
+    )
     for message in logged:
         _message(project_id, message)
 

@@ -15,20 +15,20 @@ DEVICE = "allpairs_device"  # a random name of the browser, so that each of a pe
 PROVIDER = "_streamlit_user"  # set by Streamlit for users of an OpenID Connect provider; may be several
 
 
-def name_of(secure: bool) -> str:
+def cookie_name(secure: bool) -> str:
     """Return the cookie's name; secure: over TLS, where no other name is accepted."""
     return SECURE_NAME if secure else NAME
 
 
 def token_in(cookies: Mapping[str, str], secure: bool) -> str | None:
     """Return the token that the browser sent, or None."""
-    return cookies.get(name_of(secure))
+    return cookies.get(cookie_name(secure))
 
 
 def set_token(response: Response, token: str, secure: bool) -> None:
     """Store the token in the browser until the login expires, where no script can read it."""
     age = int(LASTS.total_seconds())
-    response.set_cookie(name_of(secure), token, max_age=age, path="/", secure=secure, httponly=True, samesite="lax")
+    response.set_cookie(cookie_name(secure), token, max_age=age, path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def browser_of(cookies: Mapping[str, str]) -> str:
@@ -46,8 +46,8 @@ def forget_provider(response: Response, cookies: Mapping[str, str]) -> None:
 
 def without_tokens(header: str) -> str:
     """Return the Cookie header without the cookies of this app."""
-    kept: Iterable[str] = (part for part in header.split(";") if part.partition("=")[0].strip() not in _OURS)
+    kept: Iterable[str] = (part for part in header.split(";") if part.partition("=")[0].strip() not in _OWN_COOKIES)
     return ";".join(kept)
 
 
-_OURS = (NAME, SECURE_NAME)
+_OWN_COOKIES = (NAME, SECURE_NAME)

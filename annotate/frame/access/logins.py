@@ -21,7 +21,7 @@ WINDOW = timedelta(minutes=15)
 PER_NAME = 5
 PER_ADDRESS = 20
 WRONG = later("the name or the password is wrong: check both and try again")
-KEPT = timedelta(days=30)  # ended logins are kept for so long
+LOGIN_AGE = timedelta(days=30)  # ended logins are kept for so long
 
 
 class TooMany(InputError):
@@ -60,7 +60,7 @@ def log_in(engine: Engine, name: str, password: str, address: str, at: datetime,
             raise InputError(WRONG)
         known.password = rehashed or known.password
         logins.forget_attempts(session, name=key, only=attempt)
-        logins.forget_logins(session, before=at - KEPT)
+        logins.forget_logins(session, before=at - LOGIN_AGE)
         if old is not None and (former := logins.login_of(session, old, at)):
             logins.end_login(session, former.id, at)
         return logins.add_login(session, person.id, at)
@@ -169,7 +169,7 @@ def ticket_for(engine: Engine, issuer: str, subject: str, browser: str, at: date
         return logins.add_login(session, person.id, at, ticket_of=browser)
 
 
-def redeem(engine: Engine, ticket: str, browser: str, at: datetime) -> str | None:
+def redeem_ticket(engine: Engine, ticket: str, browser: str, at: datetime) -> str | None:
     """Return the token of the login that the ticket starts; None if it has expired or belongs to another browser."""
     with writing(engine) as session:
         return logins.redeem(session, ticket, browser, at)

@@ -23,7 +23,7 @@ def annotator_named(engine: Engine, name: str) -> str:
         return known_names(session).get(folded(name), name)
 
 
-def host_of(header: str) -> str:
+def host_without_port(header: str) -> str:
     """Return the host name or number in a Host header, without the port."""
     if header.startswith("["):
         return header[1:].partition("]")[0]

@@ -43,7 +43,7 @@ class OpenInvitation:
     until: datetime
 
 
-def add(
+def add_account(
     engine: Engine,
     name: str,
     password: str | None,
@@ -98,7 +98,7 @@ def set_password(engine: Engine, name: str, password: str, at: datetime) -> None
         add_event(session, person_of(engine), EventKind.PASSWORD, subject=person.name)
 
 
-def set_role(engine: Engine, person_id: int, project_id: int, role: Role | None, at: datetime) -> None:
+def set_role_of(engine: Engine, person_id: int, project_id: int, role: Role | None, at: datetime) -> None:
     """Give the person this role in the project, or remove them from it (None).
 
     Raises Refused without the right, and InputError for one's own role, so that nobody locks themselves out.
@@ -118,7 +118,7 @@ def set_role_by_name(engine: Engine, name: str, project: str, role: Role | None,
     with reading(engine) as session:
         person_id = people.person_named(session, name).id
         project_id = project_named(session, project).id
-    set_role(engine, person_id, project_id, role, at)
+    set_role_of(engine, person_id, project_id, role, at)
 
 
 def set_administrator(engine: Engine, name: str, administrator: bool, at: datetime) -> None:

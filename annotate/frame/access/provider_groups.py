@@ -19,13 +19,13 @@ from allpairs.db.schema.engine import as_system, writing
 from allpairs.db.schema.tables import Person
 
 FIELDS = {"issuer", "name", "role", "project"}
-Wanted = Mapping[str | None, Role | None]  # the role in each project that groups decide on; None: the installation
+GroupRoles = Mapping[str | None, Role | None]  # the role in each project that groups decide on; None: the installation
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Group:
+class ProviderGroup:
     """A group of a provider, and the role that it gives in a project; without one, in the installation."""
 
     issuer: str
@@ -34,12 +34,12 @@ class Group:
     project: str | None = None
 
 
-def groups_from(entries: Iterable[Mapping[str, Any]]) -> tuple[Group, ...]:
+def groups_from(entries: Iterable[Mapping[str, Any]]) -> tuple[ProviderGroup, ...]:
     """Return the groups of `[[groups]]` in Streamlit's secrets. Raises InputError for an entry that is wrong."""
     return tuple(_group(number, entry) for number, entry in enumerate(entries, 1))
 
 
-def _group(number: int, entry: Mapping[str, Any]) -> Group:
+def _group(number: int, entry: Mapping[str, Any]) -> ProviderGroup:
     where = f"secrets.toml, entry {number} of [[groups]]"
     if unknown := sorted(set(entry) - FIELDS):
         raise InputError(f"{where}: unknown {', '.join(unknown)}; it has {', '.join(sorted(FIELDS))}")
@@ -51,10 +51,10 @@ def _group(number: int, entry: Mapping[str, Any]) -> Group:
     project = entry.get("project")
     if project is None and role != Role.ADMINISTRATOR:
         raise InputError(f"{where}: only the role administrator can be of the whole installation: name a project")
-    return Group(str(entry["issuer"]), str(entry["name"]), role, project and str(project))
+    return ProviderGroup(str(entry["issuer"]), str(entry["name"]), role, project and str(project))
 
 
-def wanted_roles(groups: Iterable[Group], issuer: str, claim: Any) -> Wanted:
+def wanted_roles(groups: Iterable[ProviderGroup], issuer: str, claim: Any) -> GroupRoles:
     """Return the highest role that somebody's groups give in each project that this provider's groups decide on.
 
     claim: the provider's claim `groups`, a name or several.
@@ -70,7 +70,7 @@ def wanted_roles(groups: Iterable[Group], issuer: str, claim: Any) -> Wanted:
     return wanted
 
 
-def follow(engine: Engine, issuer: str, subject: str, wanted: Wanted, at: datetime) -> None:
+def follow(engine: Engine, issuer: str, subject: str, wanted: GroupRoles, at: datetime) -> None:
     """Give the person the roles that their groups give, and take away those that they give no more."""
     with writing(as_system(engine)) as session:
         person = person_by_subject(session, issuer, subject)
@@ -78,7 +78,7 @@ def follow(engine: Engine, issuer: str, subject: str, wanted: Wanted, at: dateti
             _follow(session, person, wanted, at)
 
 
-def join(engine: Engine, name: str, issuer: str, subject: str, wanted: Wanted, at: datetime) -> None:
+def join(engine: Engine, name: str, issuer: str, subject: str, wanted: GroupRoles, at: datetime) -> None:
     """Make an account for somebody whose groups give a role. Raises InputError for a name that is invalid or taken."""
     if not any(wanted.values()):
         raise InputError("no group of yours has a role here: ask an administrator")
@@ -88,7 +88,7 @@ def join(engine: Engine, name: str, issuer: str, subject: str, wanted: Wanted, a
         _follow(session, person, wanted, at)
 
 
-def _follow(session: Session, person: Person, wanted: Wanted, at: datetime) -> None:
+def _follow(session: Session, person: Person, wanted: GroupRoles, at: datetime) -> None:
     for name, role in sorted(wanted.items(), key=lambda one: one[0] is not None):  # what locks, before any change
         try:
             if name is None:

@@ -23,7 +23,7 @@ MAY: dict[Role, frozenset[Right]] = {
     Role.ADJUDICATOR: frozenset({Right.SEE, Right.LABEL, Right.ADJUDICATE}),
     Role.ADMINISTRATOR: frozenset(set(Right) - {Right.INSTALL}),
 }
-ABOUT: dict[Role, str] = {
+ROLES_IN_WORDS: dict[Role, str] = {
     Role.ADMINISTRATOR: later("everything in this project: settings, imports, downloads, jobs, people"),
     Role.ADJUDICATOR: later("labels, sees figures, settles disagreements"),
     Role.ANNOTATOR: later("labels, and sees own answers; no figures, which would sway answers"),
@@ -46,6 +46,6 @@ WRITES: dict[Right, Scope] = {
 }
 
 
-def may(role: Role | None, right: Right) -> bool:
+def role_may(role: Role | None, right: Right) -> bool:
     """Return whether this role in a project has the right; without a role, nothing is allowed."""
     return role is not None and right in MAY[role]

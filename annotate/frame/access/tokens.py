@@ -60,17 +60,17 @@ def make(
         if login_id is not None and logins.login_alive(session, login_id, at) is None:
             raise InputError("you are no longer signed in: sign in again")
         until = None if days is None else at + timedelta(days=days)
-        new = {"purpose": purpose, "scopes": in_words(scopes)}
+        new = {"purpose": purpose, "scopes": scopes_in_words(scopes)}
         add_event(session, person_of(engine), EventKind.TOKEN, subject=person.name, new=new)
         return tokens.add_token(session, person_id, purpose, scopes, at, until)
 
 
-def in_words(scopes: Collection[str]) -> str:
+def scopes_in_words(scopes: Collection[str]) -> str:
     """Return the scopes, always in the same order."""
     return ", ".join(scope for scope in Scope if scope in scopes)
 
 
-def withdraw(engine: Engine, person_id: int, token_id: int) -> None:
+def withdraw_token(engine: Engine, person_id: int, token_id: int) -> None:
     """Revoke the token. Raises InputError if the person has no token of this number."""
     with writing(as_system(engine)) as session:
         purpose = tokens.remove_token(session, person_id, token_id)
@@ -83,7 +83,7 @@ def withdraw(engine: Engine, person_id: int, token_id: int) -> None:
 def list_tokens(engine: Engine, person_id: int) -> Sequence[ApiToken]:
     """Return the person's tokens, the newest first, expired ones included."""
     with reading(engine) as session:
-        return tokens.tokens_of(session, person_id)
+        return tokens.api_tokens_of(session, person_id)
 
 
 def bearer_of(engine: Engine, token: str, address: str, at: datetime) -> Bearer:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.frame.access.roles import WRITES, Right, may
+from allpairs.annotate.frame.access.roles import WRITES, Right, role_may
 from allpairs.db.domain import Scope
 from allpairs.db.errors import InputError
 from allpairs.db.people.people import role_in
@@ -84,12 +84,12 @@ def require(session: Session, right: Right, project_id: int | None = None, annot
     if person is None or person.disabled_at is not None:
         raise Refused("you are not signed in: sign in again")
     if person.administrator:
-        role_may = True
+        allowed = True
     elif project_id is None or right is Right.INSTALL:
-        role_may = False
+        allowed = False
     else:
-        role_may = may(role_in(session, person, project_id), right)
-    if not role_may:
+        allowed = role_may(role_in(session, person, project_id), right)
+    if not allowed:
         raise Refused(_why_not(session, person, right, project_id))
     if annotator is not None and annotator != person.name:
         raise Refused(f"answers are stored under your own name, {person.name!r}, not {annotator!r}: reload the page")

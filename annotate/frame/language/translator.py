@@ -12,7 +12,7 @@ from allpairs.db.errors import InputError
 FOLDER = Path(__file__).parent
 BROWSER = FOLDER / "browser.json"  # by language: the texts of the pages' scripts, each with its plural forms
 ACCENTS = str.maketrans("AEIOUYaeiouyncsz", "ÀÉÎÕÜÝàéîõüýñçšž")
-KEPT = re.compile(r"(\{[^}]*\})")  # in a text: a place for a value
+PLACEHOLDER = re.compile(r"(\{[^}]*\})")  # in a text: a place for a value
 FILLING = "~~~~~ "
 
 
@@ -76,7 +76,7 @@ def browser_words(language: Language) -> str:
 
 def longer(text: str) -> str:
     """Return the text in brackets, with accents, and 40% longer: what is untranslated or cut off then shows."""
-    parts = [part if KEPT.fullmatch(part) else part.translate(ACCENTS) for part in KEPT.split(text)]
+    parts = [part if PLACEHOLDER.fullmatch(part) else part.translate(ACCENTS) for part in PLACEHOLDER.split(text)]
     more = round(0.4 * len(text))
     filling = (FILLING * more)[:more].rstrip()
     return f"⟦{''.join(parts)}{' ' if len(text) > 12 else ''}{filling}⟧"

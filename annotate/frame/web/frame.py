@@ -41,7 +41,7 @@ FROM_RIGHT = Path(__file__).with_name("right_to_left.css")
 SCRIPTS = [Path(__file__).with_name(name) for name in NAMES]
 
 
-def routes(pages: Mapping[str, str]) -> list[Route]:
+def frame_routes(pages: Mapping[str, str]) -> list[Route]:
     """Return the routes of the start page, of these pages (titles by address), and of the scripts that all of them run.
 
     Any other address leads to the page that is called so, or to the start page with a word about it.

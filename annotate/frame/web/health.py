@@ -16,7 +16,7 @@ READY = "/readyz"
 PATIENCE = 5.0  # seconds to wait for a database server
 
 
-def routes() -> list[Route]:
+def health_routes() -> list[Route]:
     """Return the routes of both addresses."""
     threads = Threads(2)
 

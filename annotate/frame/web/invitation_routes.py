@@ -13,12 +13,12 @@ from starlette.routing import Route
 from allpairs.annotate.frame.access import cookies, invitations, logins
 from allpairs.annotate.frame.access.invitations import Offer, UsedError
 from allpairs.annotate.frame.access.logins import Guest
-from allpairs.annotate.frame.access.roles import ABOUT, NAMES
+from allpairs.annotate.frame.access.roles import NAMES, ROLES_IN_WORDS
 from allpairs.annotate.frame.language.translator import Words, later
 from allpairs.annotate.frame.web import login_forms
 from allpairs.annotate.frame.web.login_forms import Reader
 from allpairs.annotate.frame.web.login_routes import (
-    Desk,
+    SignInDesk,
     entering,
     form_field,
     page_reader,
@@ -34,17 +34,17 @@ DIFFERENT = later("the two passwords differ: type them again")
 LEAVE = "leave"  # the field of the form that signs out
 
 
-def routes(providers: Callable[[], Mapping[str, str]], clock: Callable[[], datetime] = now) -> list[Route]:
+def invitation_routes(providers: Callable[[], Mapping[str, str]], clock: Callable[[], datetime] = now) -> list[Route]:
     """Return the routes; providers: the title of each OpenID Connect provider by its name, read at each request."""
-    desk = Desk(providers, clock)
+    desk = SignInDesk(providers, clock)
     address = f"/{invitations.PATH}/{{token}}"
     return [
         Route(address, desk.answering(offer), methods=["GET"]),
-        Route(address, desk.answering(accept), methods=["POST"]),
+        Route(address, desk.answering(accept_invitation), methods=["POST"]),
     ]
 
 
-def offer(desk: Desk, request: Request, form: FormData, wrong: InputError | None = None) -> Response:
+def offer(desk: SignInDesk, request: Request, form: FormData, wrong: InputError | None = None) -> Response:
     """Show what the invitation offers, and how to accept it. Whoever has used it is in their project at once."""
     token = request.path_params["token"]
     guest = signed_in(request)
@@ -61,7 +61,7 @@ def offer(desk: Desk, request: Request, form: FormData, wrong: InputError | None
     return _offer_to_stranger(desk, request, reader, offered, form_field(form, "name"), wrong)
 
 
-def accept(desk: Desk, request: Request, form: FormData) -> Response:
+def accept_invitation(desk: SignInDesk, request: Request, form: FormData) -> Response:
     """Add a known or new person to the project; or show the form again with the error."""
     token = request.path_params["token"]
     guest = signed_in(request)
@@ -113,7 +113,7 @@ def _not_you(_: Words, guest: Guest) -> str:
 
 
 def _offer_to_stranger(
-    desk: Desk, request: Request, reader: Reader, offered: Offer, name: str, wrong: InputError | None
+    desk: SignInDesk, request: Request, reader: Reader, offered: Offer, name: str, wrong: InputError | None
 ) -> Response:
     _ = reader.words
     ways = desk.ways(reader.words)
@@ -144,12 +144,12 @@ def _what(_: Words, offered: Offer) -> str:
     sentence = escape(_("Join the project {project} as {role}: {about}.")).format(
         project=f"<b>{escape(offered.project)}</b>",
         role=escape(_(NAMES[offered.role])),
-        about=escape(_(ABOUT[offered.role])),
+        about=escape(_(ROLES_IN_WORDS[offered.role])),
     )
     return f"<p>{sentence}</p>"
 
 
-def _leave(desk: Desk, request: Request, guest: Guest) -> Response:
+def _leave(desk: SignInDesk, request: Request, guest: Guest) -> Response:
     """Sign the person out of this browser, and show the invitation again."""
     with_engine(lambda engine: logins.log_out(engine, guest, desk.clock()))
     response = RedirectResponse(request.url.path, status_code=303)

@@ -11,7 +11,7 @@ from allpairs.annotate.frame.language.translator import Words, words_in
 from allpairs.annotate.frame.web.middleware import is_secure
 
 
-def route() -> Route:
+def language_route() -> Route:
     """Return the route `/language/CODE?next=ADDRESS`."""
     return Route(f"{PATH}/{{code}}", _choose, methods=["GET"])
 

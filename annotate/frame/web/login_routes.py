@@ -31,23 +31,23 @@ FOREIGN = later("This form was not sent from its own page. Open the page again a
 TOO_LONG = later("This form is too long: shorten what you typed.")
 NO_TICKET = later("Signing in with your provider took too long, or was done in another browser. Sign in again.")
 T = TypeVar("T")
-Answer = Callable[["Desk", Request, FormData], Response]
+Answer = Callable[["SignInDesk", Request, FormData], Response]
 
 
-def routes(providers: Callable[[], Mapping[str, str]], clock: Callable[[], datetime] = now) -> list[Route]:
+def login_routes(providers: Callable[[], Mapping[str, str]], clock: Callable[[], datetime] = now) -> list[Route]:
     """Return the routes; providers: the title of each OpenID Connect provider by its name, read at each request."""
-    desk = Desk(providers, clock)
+    desk = SignInDesk(providers, clock)
     get = ["GET"]
     post = ["POST"]
     return [
-        Route(LOGIN, desk.answering(Desk.ask), methods=get),
-        Route(LOGIN, desk.answering(Desk.log_in), methods=post),
-        Route(f"{LOGIN}/ticket/{{ticket}}", desk.answering(Desk.redeem), methods=get),
+        Route(LOGIN, desk.answering(SignInDesk.ask), methods=get),
+        Route(LOGIN, desk.answering(SignInDesk.log_in), methods=post),
+        Route(f"{LOGIN}/ticket/{{ticket}}", desk.answering(SignInDesk.redeem), methods=get),
     ]
 
 
 @dataclass(frozen=True)
-class Desk:
+class SignInDesk:
     """The handlers, with what they need."""
 
     providers: Callable[[], Mapping[str, str]]
@@ -97,7 +97,9 @@ class Desk:
         """Sign in a provider's user by the ticket that the page made."""
         ticket = request.path_params["ticket"]
         browser = cookies.browser_of(request.cookies)
-        token = with_engine(lambda engine: logins.redeem(engine, ticket, browser, self.clock())) if browser else None
+        token = (
+            with_engine(lambda engine: logins.redeem_ticket(engine, ticket, browser, self.clock())) if browser else None
+        )
         if token:
             invited = request.cookies.get(cookies.INVITED, "")
             response = entering(request, token, f"/{invitations.PATH}/{quote(invited, safe='')}" if invited else "/")

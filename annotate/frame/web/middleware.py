@@ -55,7 +55,7 @@ COMPONENTS = "/_stcore/bidi-components/"
 NOT_LOGGED_IN = "You are not signed in: open the app and sign in."
 TWO_LENGTHS = "Send either Content-Length or Transfer-Encoding, not both."
 NO_TOKEN = "send a token (Authorization: Bearer …): make one on the page API, or ask an administrator for one"
-ALONE = (
+STANDALONE = (
     "This app runs without sign-in, so it only answers requests from its own machine, at localhost. To let others in, "
     "create accounts: allpairs people add NAME --administrator"
 )
@@ -220,7 +220,7 @@ def _is_alone(asking: HTTPConnection) -> bool:
     proxy, and by a host name that nobody else can point here.
     """
     forwarded = any(header in asking.headers for header in FORWARDED)
-    named = is_loopback(mode.host_of(asking.headers.get("host", "")))
+    named = is_loopback(mode.host_without_port(asking.headers.get("host", "")))
     return named and not forwarded and is_loopback(address_of(asking))
 
 
@@ -235,7 +235,7 @@ def _is_for_programs(scope: Scope) -> bool:
 
 
 def _not_alone(scope: Scope) -> Response:
-    return problem(403, ALONE) if _is_for_programs(scope) else PlainTextResponse(ALONE, status_code=403)
+    return problem(403, STANDALONE) if _is_for_programs(scope) else PlainTextResponse(STANDALONE, status_code=403)
 
 
 def _is_open(asking: HTTPConnection) -> bool:

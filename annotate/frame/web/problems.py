@@ -16,7 +16,7 @@ JSON = "application/json"
 LONGEST_BODY = 2_000_000  # bytes: enough for the most answers in one request, each with the longest note
 # no room; a disk or database that cannot be written or does not answer
 FULL = 507
-AWAY = 503
+UNAVAILABLE = 503
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,9 @@ def wrong_fault(error: Exception) -> Wrong | None:
     if fault is None:
         return None
     log.error("%s (%s)", fault, error)
-    return Wrong(FULL if fault.full else AWAY, f"{fault.what}: try again later. The server's log says what to do.")
+    return Wrong(
+        FULL if fault.full else UNAVAILABLE, f"{fault.what}: try again later. The server's log says what to do."
+    )
 
 
 async def json_body(request: Request) -> bytes:

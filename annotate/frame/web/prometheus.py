@@ -76,8 +76,8 @@ class _Rows(Collector):
 
 def families(session: Session) -> Iterator[Metric]:
     """Yield all metrics that come from the database."""
-    yield _gauge("allpairs_labels", "Pairs that have a label", ("project", "label"), metrics.labels(session))
-    answered = [(name, at.timestamp()) for name, at in metrics.last_answers(session)]
+    yield _gauge("allpairs_labels", "Pairs that have a label", ("project", "label"), metrics.label_numbers(session))
+    answered = [(name, at.timestamp()) for name, at in metrics.last_answer_times(session)]
     yield _gauge("allpairs_last_answer_timestamp_seconds", "Time of the last answer", ("project",), answered)
     leases = metrics.leases(session, now())
     yield _gauge("allpairs_leases", "Pairs leased to annotators", ("project",), leases)

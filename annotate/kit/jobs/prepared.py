@@ -15,12 +15,12 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.arrays import DAMAGE, read_arrays
 from allpairs.db.files.artifacts import held, is_there
 from allpairs.db.labels.answers import count_after
-from allpairs.db.labels.pairs import Pair, gold_of, in_round, labels_of
+from allpairs.db.labels.pairs import Pair, gold_answers, in_round, labels_of
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.projects.jobs import EXPLORE, OPEN
 from allpairs.db.projects.projects import project_of
-from allpairs.db.projects.records import Rows, read_records
+from allpairs.db.projects.records import Rows, records_of_items
 from allpairs.db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Evaluation, StoredModel
@@ -191,11 +191,11 @@ def shown(
     session: Session, project_id: int, pairs: Sequence[Pair], scores: Sequence[float], ps: Sequence[float | None]
 ) -> list[ShownPair]:
     """Return the pairs in their order, with their texts and what is known of them now."""
-    records = read_records(session, project_id, {id_ for pair in pairs for id_ in pair})
+    records = records_of_items(session, project_id, {id_ for pair in pairs for id_ in pair})
     texts = records.texts
     splits = records.splits
     labels = labels_of(session, project_id, pairs)
-    gold = gold_of(session, pairs)
+    gold = gold_answers(session, pairs)
     batch = newest_round(session, project_id)
     tasks = in_round(session, batch, pairs) if batch else set()
     return [

@@ -347,7 +347,7 @@ def newest_job(engine: Engine, project_id: int) -> Job | None:
 def list_jobs(engine: Engine, project_id: int, limit: int | None = None) -> list[Job]:
     """Return the project's jobs, the newest first, up to the limit."""
     with reading(engine) as session:
-        return jobs.list_jobs(session, project_id, limit)
+        return jobs.jobs_of_project(session, project_id, limit)
 
 
 def find_job(engine: Engine, project_id: int, job_id: str) -> Job | None:

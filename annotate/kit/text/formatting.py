@@ -25,7 +25,7 @@ def megabytes(size: int) -> str:
     return f"{size / 1e6:,.1f} MB" if size < 1_000_000_000 else f"{size / 1e9:,.1f} GB"
 
 
-def in_words(n: int) -> str:
+def number_in_words(n: int) -> str:
     """Return a number in words from a million on: `4,950`, `4.7 billion`."""
     for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
         if n >= size:

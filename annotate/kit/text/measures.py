@@ -31,7 +31,7 @@ METHODS = {
 
 
 @dataclass(frozen=True)
-class Change:
+class MeasureChange:
     """The difference of a measure from an earlier round; `low`, `high`: its interval."""
 
     value: float
@@ -76,7 +76,7 @@ def method_in_words(measure: str, found: Estimate, evaluation: Evaluation) -> st
     return f"{words[0].upper()}{words[1:]} {over}"
 
 
-def change(measured: Sequence[tuple[StoredModel, Evaluation]], measure: str) -> Change | None:
+def change(measured: Sequence[tuple[StoredModel, Evaluation]], measure: str) -> MeasureChange | None:
     """Return the newest round's difference from the round before; None where there is nothing to compare with.
 
     If audit labels measure both rounds, they also give the difference, with its own interval.
@@ -91,16 +91,16 @@ def change(measured: Sequence[tuple[StoredModel, Evaluation]], measure: str) -> 
     if old is None or new is None:
         return None
     difference = round(new.value - old.value, 3) + 0.0  # -0.0 becomes 0.0
-    return Change(difference, earlier.number, sampled=old.low < old.high or new.low < new.high)
+    return MeasureChange(difference, earlier.number, sampled=old.low < old.high or new.low < new.high)
 
 
-def stored_change(part: Mapping[str, Any], measure: str) -> Change | None:
+def stored_change(part: Mapping[str, Any], measure: str) -> MeasureChange | None:
     """Return a measure's difference from the round before, from an audit or its part `top`; None if there is none."""
     stored = part.get("changes", {}).get(measure)
-    return stored and Change(stored["value"], stored["since"], True, stored["low"], stored["high"])
+    return stored and MeasureChange(stored["value"], stored["since"], True, stored["low"], stored["high"])
 
 
-def change_in_words(found: Change) -> str:
+def measure_change_in_words(found: MeasureChange) -> str:
     """Return the interval of the difference, and whether it excludes no change; empty where it has no interval."""
     if found.low is None or found.high is None:
         return ""

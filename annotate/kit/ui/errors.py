@@ -12,7 +12,7 @@ from allpairs.annotate.kit.ui.language import words
 from allpairs.db.errors import InputError
 from allpairs.db.maintenance.error_messages import in_words
 
-AGAIN = 5  # seconds until a failed page is tried again
+RETRY_AFTER = 5  # seconds until a failed page is tried again
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +32,11 @@ def explained() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not explain(error):
+        if not show_error(error):
             raise
 
 
-def explain(error: Exception) -> bool:
+def show_error(error: Exception) -> bool:
     """Show an input, disk or database error as one sentence, and soon try the page again; return False for others.
 
     The app calls it for what no block `explained` holds: callbacks, and fragments that are drawn on their own.
@@ -53,8 +53,8 @@ def explain(error: Exception) -> bool:
     return True
 
 
-@st.fragment(run_every=AGAIN)
+@st.fragment(run_every=RETRY_AFTER)
 def _try_again(since: float) -> None:
     """Rerun the page after a while."""
-    if time.monotonic() - since > AGAIN / 2:
+    if time.monotonic() - since > RETRY_AFTER / 2:
         st.rerun()

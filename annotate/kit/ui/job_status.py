@@ -40,14 +40,14 @@ STAGES = {
     "divide": later("grouping pairs for the audit"),
     "draw": later("sampling audit pairs"),
 }
-EVERY = 2  # seconds between two updates of an open job
+UPDATE_SECONDS = 2  # seconds between two updates of an open job
 
 
 def job_line(project_id: int) -> None:
     """Draw the newest job's progress or outcome and the "Train now" button, and keep them up to date."""
     newest = jobs.newest_job(engine(), project_id)
     under_way = newest is not None and newest.state in OPEN
-    st.fragment(_line, run_every=EVERY if under_way else None)(project_id, under_way)
+    st.fragment(_line, run_every=UPDATE_SECONDS if under_way else None)(project_id, under_way)
 
 
 def _line(project_id: int, was_under_way: bool) -> None:

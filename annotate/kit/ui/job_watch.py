@@ -8,7 +8,7 @@ from allpairs.annotate.kit.jobs.job_progress import JobProgress
 from allpairs.annotate.kit.ui.job_status import announce, failure, progress
 from allpairs.db.projects.jobs import OPEN
 
-EVERY = 1  # seconds between two updates of an open job
+UPDATE_SECONDS = 1  # seconds between two updates of an open job
 NO_WORKER = "No worker is running. Start one with `allpairs worker`."
 
 
@@ -18,7 +18,7 @@ def watch(look: Callable[[], JobProgress], title: str, after: Callable[[], None]
     look: finds the job, if there is one. The whole page is redrawn when it ends.
     """
     under_way = _under_way(look())
-    st.fragment(_watched, run_every=EVERY if under_way else None)(look, title, after, under_way)
+    st.fragment(_watched, run_every=UPDATE_SECONDS if under_way else None)(look, title, after, under_way)
 
 
 def _watched(look: Callable[[], JobProgress], title: str, after: Callable[[], None], was_under_way: bool) -> None:

@@ -21,6 +21,6 @@ def ngettext(one: str, many: str, n: int, **values: object) -> str:
     return words().ngettext(one, many, n, **values)
 
 
-def number(value: float, form: str = ",") -> str:
+def localized_number(value: float, form: str = ",") -> str:
     """Return the number as that language writes it; form: as for Python."""
     return words().number(value, form)

@@ -15,7 +15,7 @@ from allpairs.learner.light.catalog.section import Section
 def model_form(
     model: type[BaseModel], key: str, without: Collection[str] = (), values: BaseModel | None = None
 ) -> dict[str, Any]:
-    """Draw the form, filled with these values; return the entered ones by field, unchecked (see `problems`).
+    """Draw the form, filled with these values; return the entered ones by field, unchecked (see `form_problems`).
 
     values: the defaults, if none are given.
     """
@@ -26,7 +26,7 @@ def model_form(
     def draw(name: str) -> Any:
         field = fields[name]
         return widget(
-            field.title or title_of(name),
+            field.title or field_title(name),
             field,
             initial[name],
             key=f"{key}_{name}",
@@ -38,13 +38,13 @@ def model_form(
     for name in fields:
         part = fields[name].annotation
         if _is_part(part):
-            with st.expander(fields[name].title or title_of(name)):
+            with st.expander(fields[name].title or field_title(name)):
                 st.caption(inspect.getdoc(part) or "")
                 entered[name] = model_form(part, f"{key}_{name}")
     return entered
 
 
-def problems(model: type[Section], values: Mapping[str, Any]) -> list[str]:
+def form_problems(model: type[Section], values: Mapping[str, Any]) -> list[str]:
     """Return one line for each field whose value is invalid."""
     try:
         model.model_validate(values)
@@ -53,7 +53,7 @@ def problems(model: type[Section], values: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def title_of(name: str) -> str:
+def field_title(name: str) -> str:
     """Return a field's name as a person reads it."""
     return name.replace("_", " ").capitalize()
 
@@ -67,7 +67,7 @@ def _where(model: type[Section], location: Sequence[int | str]) -> list[str]:
         return [f"value {part + 1}" if isinstance(part, int) else part for part in location]
     field = model.model_fields[name]
     part = field.annotation if _is_part(field.annotation) else Section
-    return [field.title or title_of(name), *_where(part, rest)]
+    return [field.title or field_title(name), *_where(part, rest)]
 
 
 def _is_part(annotation: Any) -> TypeGuard[type[Section]]:

@@ -17,8 +17,8 @@ from allpairs.db.projects.projects import all_projects
 from allpairs.db.schema.engine import as_person, database_url, make_engine, reading
 from allpairs.db.schema.tables import Project, now
 
-KEPT = 1.0  # seconds for which the person is remembered
-ASKED = "who_asks"  # in the session
+REMEMBERED = 1.0  # seconds for which the person is remembered
+REMEMBERED_PERSON = "who_asks"  # in the session
 SPELT = "spelt_annotator"  # in the session: when the typed name was looked up, that name, and how it is written
 SPELT_FOR = 60.0  # seconds
 NOBODY = 0  # the engine's person id where nobody is signed in; no person has it
@@ -62,10 +62,10 @@ def is_forced() -> bool:
 
 def who_asks() -> Asking:
     """Return who is asking, by the cookie that the auth middleware has checked; remembered for a second."""
-    at, known = st.session_state.get(ASKED, (0.0, None))
-    if known is None or time.monotonic() - at > KEPT:
+    at, known = st.session_state.get(REMEMBERED_PERSON, (0.0, None))
+    if known is None or time.monotonic() - at > REMEMBERED:
         known = _look()
-        st.session_state[ASKED] = time.monotonic(), known
+        st.session_state[REMEMBERED_PERSON] = time.monotonic(), known
     return known
 
 
@@ -90,7 +90,7 @@ def device() -> str:
 
 def forget_who_asks() -> None:
     """Forget who is asking, so that it is looked up again."""
-    st.session_state.pop(ASKED, None)
+    st.session_state.pop(REMEMBERED_PERSON, None)
 
 
 def may(right: Right, project_id: int | None = None) -> bool:

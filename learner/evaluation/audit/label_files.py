@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.cells import Ids, bad, counted, label_of, present_columns, shown
+from allpairs.db.corpus.cells import Ids, bad, label_of, present_columns, shown, with_noun
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.domain import Kind, Side
@@ -129,7 +129,7 @@ class _Reader:
         sizes = np.array([one or other for one, other in zip(stated, derived, strict=True)], dtype=np.int64)
         for name, size, labels in zip(names.tolist(), sizes.tolist(), labelled.tolist(), strict=True):
             if labels > size:
-                what = f"stratum {name:g} has {counted(size, 'pair')} and {labels:,} of them are labelled"
+                what = f"stratum {name:g} has {with_noun(size, 'pair')} and {labels:,} of them are labelled"
                 raise InputError(f"{self.path.name}: {what}: correct the column 'size'")
         self._check_sum(int(sizes.sum()))
         band = self._band(names.tolist())
@@ -160,7 +160,7 @@ class _Reader:
             len(self.dataset.evaluation_left), len(self.dataset.evaluation_right), self.dataset.symmetric
         )
         if pairs > total:
-            what = f"the strata have {counted(pairs, 'pair')}, but there are only {total:,}"
+            what = f"the strata have {with_noun(pairs, 'pair')}, but there are only {total:,}"
             raise InputError(f"{self.path.name}: {what}: use the labels of one design, with the same items")
 
     def _add_pair(self, row: int, values: dict[str, str]) -> None:

@@ -9,10 +9,10 @@ import pyarrow.parquet
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.corpus.fields import values_of
+from allpairs.db.corpus.fields import joined_values
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Kind, Side, Split
-from allpairs.db.labels.withdrawn import is_there
+from allpairs.db.labels.withdrawn import texts_present
 from allpairs.db.projects.items import present
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.tables import Answer, Gold, Item
@@ -34,7 +34,7 @@ def write_data(session: Session, project_id: int, folder: Path) -> Files:
     project = project_of(session, project_id)
     columns = TextColumns.read(project.text_columns)
     columns = columns if columns and columns.kinds else None
-    mine = Gold.project_id == project_id, ~Gold.closure, is_there(Gold, project_id)
+    mine = Gold.project_id == project_id, ~Gold.closure, texts_present(Gold, project_id)
     known = select(Gold.left_id, Gold.right_id, Gold.positive).where(*mine)
     gold = [(str(left), str(right), int(positive)) for left, right, positive in session.execute(known)]
     id_ = _id_beside(columns)
@@ -73,7 +73,7 @@ def _texts(path: Path, items: list[Row], wanted: Side, columns: TextColumns | No
     names = ("text",) if columns is None else tuple(columns.names[wanted])
     several = len(names) > 1
     rows = [
-        (str(id_), *(values_of(text, lengths) if several else [text]))
+        (str(id_), *(joined_values(text, lengths) if several else [text]))
         for id_, side, _, text, lengths in items
         if side == wanted
     ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Kind
-from allpairs.db.labels.tasks import mark_likely, queue_of, unmarked_tasks
+from allpairs.db.labels.tasks import mark_likely, round_to_label, unmarked_tasks
 from allpairs.db.projects.items import item_texts
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.projects import project_of, project_settings
@@ -38,7 +38,7 @@ def mark_passages(job_id: str, project_id: int, audit_batch: bool = False) -> No
 
 def _passages(session: Session, project_id: int, audit_batch: bool) -> Sequence[tuple[int, str, str]]:
     """Return task, left text and right text of the pairs whose right text is a passage."""
-    batch = queue_of(session, project_id, audit_batch)
+    batch = round_to_label(session, project_id, audit_batch)
     if batch is None or project_of(session, project_id).kind != Kind.BIPARTITE:
         return []
     tasks = unmarked_tasks(session, batch.id)

@@ -12,7 +12,12 @@ from sqlalchemy.orm import Session
 from allpairs.db.domain import AnswerKind, Kind, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import is_there
-from allpairs.db.labels.pipeline_seeds import known_pairs, labelled_pairs, labelled_positives, measuring_positives
+from allpairs.db.labels.pipeline_seeds import (
+    labelled_positives,
+    measuring_positives,
+    training_gold_rows,
+    training_label_rows,
+)
 from allpairs.db.projects.items import item_texts, present
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.projects import project_named, project_of
@@ -46,7 +51,7 @@ def write_data(session: Session, project_id: int, name: str, chosen: dict[str, A
 def _mining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
     """Write the inputs of few-shot mining. Ids are item ids; neither seed nor gold has pairs of evaluation items."""
     seeds, words = _seeds(session, project_id, chosen, np.random.default_rng(seed))
-    known = [tuple(row) for row in session.execute(known_pairs(project_id))]
+    known = [tuple(row) for row in session.execute(training_gold_rows(project_id))]
     test = [(left, right) for left, right, _ in session.execute(measuring_positives(project_id))]
     two_lists = project_of(session, project_id).kind == Kind.BIPARTITE
     corpora = {"corpus_x": _items(session, project_id, Side.LEFT)}
@@ -101,7 +106,7 @@ def _source(session: Session, project_id: int, chosen: NamedSource) -> Project:
 
 def _own(session: Session, project_id: int) -> Pairs:
     """Return the known or labelled positive pairs of the project's own training items, each once."""
-    known = session.execute(known_pairs(project_id).where(Gold.positive))
+    known = session.execute(training_gold_rows(project_id).where(Gold.positive))
     labelled = session.execute(labelled_positives(project_id))
     return sorted({(row[0], row[1]) for row in (*known, *labelled)})
 
@@ -110,9 +115,11 @@ def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder
     """Write the inputs of multi-view re-ranking. Ids are item ids; only evaluation items are in the test set."""
     judged: dict[tuple[int, int], bool] = {}
     if chosen.source != "labels":
-        judged |= {(left, right): bool(positive) for left, right, positive in session.execute(known_pairs(project_id))}
+        judged |= {
+            (left, right): bool(positive) for left, right, positive in session.execute(training_gold_rows(project_id))
+        }
     if chosen.source != "known pairs":
-        labels = session.execute(labelled_pairs(project_id))
+        labels = session.execute(training_label_rows(project_id))
         judged |= {(left, right): answer == AnswerKind.POSITIVE for left, right, answer in labels}
     _enough([pair for pair, positive in judged.items() if positive], "positive labels or known pairs")
     test = {(left, right): True for left, right, _ in session.execute(measuring_positives(project_id))}
@@ -154,7 +161,7 @@ def _seeds(session: Session, project_id: int, chosen: SeedPairs, rng: np.random.
     labelled: Pairs = [(left, right) for left, right in session.execute(labelled_positives(project_id))]
     if chosen.source == "labels" or (chosen.source == "labels first" and len(labelled) >= FEWEST):
         return _enough(labelled, "positive labels"), f"{len(labelled):,} positive labels are the seed."
-    positives = known_pairs(project_id).where(Gold.positive)
+    positives = training_gold_rows(project_id).where(Gold.positive)
     known: Pairs = [(left, right) for left, right, _ in session.execute(positives)]
     drawn = rng.permutation(len(known))[: chosen.known]
     words = f"{len(drawn):,} of {len(known):,} known pairs, drawn at random, are the seed."

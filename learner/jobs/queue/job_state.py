@@ -17,7 +17,7 @@ from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.files.logs import about
 from allpairs.db.maintenance.error_messages import in_words
 from allpairs.db.projects.jobs import fail_job
-from allpairs.db.schema.engine import checked, make_engine, reading, writing
+from allpairs.db.schema.engine import make_engine, reading, with_check, writing
 from allpairs.db.schema.tables import Job, Project, now
 from allpairs.learner.jobs.queue.ownership import Run, require_own_in, this_run
 from allpairs.learner.jobs.queue.routing import give_back, queue_tables
@@ -42,7 +42,7 @@ def database() -> Iterator[Engine]:
     engine = make_engine()
     run = this_run()
     try:
-        yield engine if run is None else checked(engine, partial(require_own_in, run=run))
+        yield engine if run is None else with_check(engine, partial(require_own_in, run=run))
     finally:
         engine.dispose()
 

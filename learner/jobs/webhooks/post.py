@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import SplitResult
 
 from allpairs.db.errors import InputError
-from allpairs.db.projects.webhook_addresses import Network, is_allowed, parts_of, refusal
+from allpairs.db.projects.webhook_addresses import Network, address_parts, is_allowed_address, refusal
 from allpairs.learner.outside.exchange import Incoming, Outgoing, Unanswered, exchange
 
 TIMEOUT = 10.0  # seconds for the whole exchange, with the look-up of the name
@@ -30,7 +30,7 @@ def post(
 ) -> int:
     """Send the message and return the status, 200 to 299. networks: private ones that are allowed. Raises Failed."""
     try:
-        parts = parts_of(url)
+        parts = address_parts(url)
         outgoing = Outgoing(parts, payload, headers, lambda: _resolved(parts, networks), 4 * TOLD)
         return _status(exchange(outgoing, timeout))
     except (InputError, Unanswered) as error:
@@ -42,7 +42,7 @@ def _resolved(parts: SplitResult, networks: Sequence[Network]) -> list[str]:
     found = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
     for address in addresses:
-        if not is_allowed(address, networks):
+        if not is_allowed_address(address, networks):
             raise Failed(refusal(address))
     return addresses
 

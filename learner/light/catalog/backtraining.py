@@ -86,7 +86,7 @@ class Adaptation(Section):
     supervised_epochs: int = Field(15, ge=1, le=1000, description="Epochs of the upper bound's generator.")
 
 
-class Lists(Section):
+class PairLists(Section):
     """How pairs are made, and which of them the filters keep."""
 
     decoding: Literal["beam", "sample"] = Field(
@@ -154,5 +154,5 @@ class BackTrainingConfig(Section):
     generator: GeneratorSettings = Field(default_factory=GeneratorSettings)
     retriever: PassageRetriever = Field(default_factory=PassageRetriever)
     adaptation: Adaptation = Field(default_factory=Adaptation)
-    lists: Lists = Field(default_factory=Lists, title="Generated and retrieved pairs")
+    lists: PairLists = Field(default_factory=PairLists, title="Generated and retrieved pairs")
     measuring: Measuring = Field(default_factory=Measuring)

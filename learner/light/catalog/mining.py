@@ -163,7 +163,7 @@ _LARGE: dict[str, dict[str, Any]] = {
 }
 
 
-def values_of(task: str) -> dict[str, dict[str, Any]]:
+def task_values(task: str) -> dict[str, dict[str, Any]]:
     """Return the values that the task brings, by part of the configuration; none for an unknown task."""
     values = _TASKS.get(task.removesuffix(SMALL))
     backbones = {} if task.endswith(SMALL) else _LARGE
@@ -211,7 +211,7 @@ class MiningConfig(Section):
         if not isinstance(values, dict):
             return values
         merged = dict(values)
-        for part, defaults in values_of(str(values.get("task", "pairs"))).items():
+        for part, defaults in task_values(str(values.get("task", "pairs"))).items():
             chosen = merged.get(part, {})
             merged[part] = {**defaults, **chosen} if isinstance(chosen, dict) else chosen
         return merged

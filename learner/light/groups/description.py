@@ -113,7 +113,7 @@ class Changes:
     joined: int
 
 
-def changes(before: np.ndarray, after: np.ndarray) -> Changes:
+def changes_of_groups(before: np.ndarray, after: np.ndarray) -> Changes:
     """Return what becomes of the groups; before, after: (n,) the group of each text."""
     of = _numbered(before)
     then = np.unique(after, return_inverse=True)[1].ravel()

@@ -10,7 +10,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Quality:
+class PrecisionRecall:
     """A precision and a recall, each None where nothing could be right or wrong."""
 
     precision: float | None
@@ -25,35 +25,35 @@ class Quality:
         return 2 * self.precision * self.recall / both if both else 0.0
 
 
-def pairwise(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> Quality:
+def pairwise(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> PrecisionRecall:
     """Return the quality of the pairs within groups, found and true: (n,) group and entity of each text.
 
     second: (n,) bool, which texts are of the second of two lists; then only pairs of both lists count.
     """
     same = _pairs(np.column_stack([found, true]), second)
-    return Quality(_share(same, _pairs(found[:, None], second)), _share(same, _pairs(true[:, None], second)))
+    return PrecisionRecall(_share(same, _pairs(found[:, None], second)), _share(same, _pairs(true[:, None], second)))
 
 
-def clusters(found: np.ndarray, true: np.ndarray) -> Quality:
+def clusters(found: np.ndarray, true: np.ndarray) -> PrecisionRecall:
     """Return the share of groups that are exactly an entity, and of entities that are exactly a group."""
     shared = _shared(found, true)
     exact = len(np.unique(found[(shared == _size_of_each(found)) & (shared == _size_of_each(true))]))
-    return Quality(_share(exact, len(np.unique(found))), _share(exact, len(np.unique(true))))
+    return PrecisionRecall(_share(exact, len(np.unique(found))), _share(exact, len(np.unique(true))))
 
 
-def b_cubed(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> Quality:
+def b_cubed(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> PrecisionRecall:
     """Return the mean over texts of the share of their group that is their entity's, and of their entity in it.
 
     second: as in `pairwise`; then only a text itself and those of the other list count, which it can match.
     """
-    return Quality(*map(_mean, _b_cubed_of_each(found, true, second)))
+    return PrecisionRecall(*map(_mean, _b_cubed_of_each(found, true, second)))
 
 
-def b_cubed_by(found: np.ndarray, true: np.ndarray, part: np.ndarray) -> list[Quality]:
+def b_cubed_by(found: np.ndarray, true: np.ndarray, part: np.ndarray) -> list[PrecisionRecall]:
     """Return the means over the texts of each part. part: (n,) int64 from 0, no number left out."""
     count = np.bincount(part)
     means = [np.bincount(part, weights=each) / count for each in _b_cubed_of_each(found, true)]
-    return [Quality(*both) for both in zip(*(mean.tolist() for mean in means), strict=True)]
+    return [PrecisionRecall(*both) for both in zip(*(mean.tolist() for mean in means), strict=True)]
 
 
 def matching_rate(group: np.ndarray) -> float | None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from allpairs.db.corpus.cells import shown
-from allpairs.db.corpus.field_values import Evidence, Reading, evidence_of, is_missing, moment_of, number_of
+from allpairs.db.corpus.field_values import ColumnFormat, Evidence, evidence_of, is_missing, moment_of, number_of
 from allpairs.db.identity import identity
 
 DIGITS = re.compile(r"(\d+)")
 LETTERS = re.compile(r"[^\W\d_]+")
-ReadValue = Callable[[str, Reading], float | None]
+ReadValue = Callable[[str, ColumnFormat], float | None]
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ def order_by(name: str, values: Sequence[str], second: np.ndarray | None = None)
 def _read(sides: Sequence[dict[int, str]], evidences: Sequence[Evidence], n: int, read: ReadValue) -> np.ndarray:
     rank = np.full(n, np.nan)
     for side, evidence in zip(sides, evidences, strict=True):
-        reading = evidence.reading(Reading())
+        reading = evidence.reading(ColumnFormat())
         for row, value in side.items():
             number = read(value, reading)
             rank[row] = np.nan if number is None else number
     return rank
 
 
-def _amount_of(value: str, reading: Reading) -> float | None:
+def _amount_of(value: str, reading: ColumnFormat) -> float | None:
     """Return the number in a value that is little else: of a sentence with a number in it, there is none."""
     return number_of(value, reading) if len(LETTERS.findall(value)) <= 1 else None
 

@@ -81,7 +81,7 @@ def _shares(before: Numbered, items: np.ndarray, place: np.ndarray) -> Iterator[
     return zip((keys // wide).tolist(), (keys % wide).tolist(), strict=True)
 
 
-def changes(before: Numbered, after: Numbered) -> Iterator[Change]:
+def changes_by_number(before: Numbered, after: Numbered) -> Iterator[Change]:
     """Yield a change for each group whose texts are not the same, by its number."""
     items = np.union1d(before.items, after.items)
     old = _numbers(items, before)

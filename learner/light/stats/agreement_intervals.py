@@ -34,7 +34,7 @@ def value(coefficient: Coefficient, counts: np.ndarray, times: np.ndarray | None
     return _value(_of(coefficient, kinds), often)
 
 
-def estimate(
+def agreement_estimate(
     coefficient: Coefficient,
     counts: np.ndarray,
     times: np.ndarray | None = None,
@@ -57,7 +57,7 @@ def estimate(
 
 
 def cohen_estimate(table: np.ndarray, rng: np.random.Generator, draws: int = DRAWS) -> Estimate | None:
-    """Return Cohen's kappa of two raters with its 95% interval, as in `estimate`; None where it is not defined."""
+    """Return Cohen's kappa of two raters with its 95% interval, as in `agreement_estimate`; None if undefined."""
     table = _checked(table)
     prior = np.full(table.size, PRIOR / table.size)
     return _estimate(_of_cells(table), table.ravel(), prior, 2 * int(table.sum()), rng, draws)

@@ -10,7 +10,7 @@ PRIOR = 0.5  # pseudo-count (Jeffreys) of right and wrong answers, matches and o
 # of the Gibbs sampler: chains, and steps of each
 CHAINS = 20
 BURN_IN = 100
-KEPT = 100
+STEPS = 100
 _LEAST = 1e-300  # the least value whose logarithm is taken
 
 
@@ -88,7 +88,7 @@ def posterior(answers: Answers, around: Consensus, rng: np.random.Generator) -> 
     """
     positive = np.tile(around.positive, (CHAINS, 1))
     kept = []
-    for step in range(BURN_IN + KEPT):
+    for step in range(BURN_IN + STEPS):
         match = rng.binomial(answers.times, positive)
         other = answers.times - match
         sensitivity = rng.beta(match @ answers.yes + PRIOR, match @ answers.no + PRIOR)

@@ -25,7 +25,7 @@ class Timed:
 
 
 @dataclass(frozen=True)
-class Pace:
+class LabelPace:
     """Seconds per label. low, high: the 95% interval of the median; first, third: the quartiles; capped: how many
     answers took longer than the cap.
     """
@@ -44,7 +44,7 @@ def capped(seconds: Sequence[float]) -> np.ndarray:
     return np.clip(np.asarray(seconds, dtype=float), 0.0, CAP)
 
 
-def pace(seconds: Sequence[float]) -> Pace | None:
+def pace(seconds: Sequence[float]) -> LabelPace | None:
     """Return the pace of these answers; None with fewer than six.
 
     The ends of the median's interval are two of the ordered times: the number of answers below the true median is
@@ -56,7 +56,7 @@ def pace(seconds: Sequence[float]) -> Pace | None:
     n = len(ordered)
     below = max(0, int(n / 2 - 0.5 - 1.96 * sqrt(n) / 2))
     first, median, third = np.percentile(ordered, (25, 50, 75))
-    return Pace(
+    return LabelPace(
         n,
         float(median),
         float(ordered[below]),

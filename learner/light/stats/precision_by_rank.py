@@ -59,7 +59,7 @@ def ranks(pairs: int) -> list[tuple[int, int]]:
     return [(before + 1, end) for before, end in zip([0, *ends], ends, strict=False)] if pairs else []
 
 
-def allocate(wanted: int, left: Sequence[int]) -> list[int]:
+def allocate_labels(wanted: int, left: Sequence[int]) -> list[int]:
     """Return how many pairs to draw from each band: the same number, as far as pairs are left."""
     counts = [0] * len(left)
     rest = wanted

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from allpairs.db.corpus.cells import bad, label_of, plain_label, present_columns, shown
-from allpairs.db.corpus.files import column_names, read_rows, reading
+from allpairs.db.corpus.files import column_names, file_errors_explained, read_rows
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 
@@ -121,7 +121,7 @@ def _words(path: Path, n: Sequence[int], what: str) -> Iterator[tuple[int, list[
 
 def _lines(path: Path, progress: Progress) -> Iterator[tuple[int, str]]:
     """Yield numbers and texts of the non-empty lines. Raises InputError for bytes that are not UTF-8."""
-    with reading(path), path.open("rb") as raw:
+    with file_errors_explained(path), path.open("rb") as raw:
         size = max(1, os.fstat(raw.fileno()).st_size)
         stream: Iterable[bytes] = gzip.GzipFile(fileobj=raw) if path.name.lower().endswith(".gz") else raw
         for number, line in enumerate(stream, start=1):

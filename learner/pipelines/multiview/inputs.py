@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.corpus.cells import counted
+from allpairs.db.corpus.cells import with_noun
 from allpairs.db.corpus.graph import components
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
@@ -199,7 +199,7 @@ def _parted(
     """
     queries = list(dict.fromkeys(one.query for one in judged if one.right))
     if len(queries) < 2 * LEAST:
-        what = f"{counted(len(queries), 'query')} with a right passage".replace("querys", "queries")
+        what = f"{with_noun(len(queries), 'query')} with a right passage".replace("querys", "queries")
         raise InputError(f"{what}: at least {2 * LEAST} are needed to hold out a share: set inputs.test_queries")
     most = min(len(queries) - LEAST, max(LEAST, round(share * len(queries))))
     training, measuring = _split(judged, queries, most, one_list, rng)
@@ -296,7 +296,7 @@ def _write_training(run: Run, folder: Path, judged: list[Judged], passages: Text
     if counts["training positives"] < LEAST:
         n = counts["training positives"]
         raise InputError(
-            f"{counted(n, 'right pair')} to train on, but at least {LEAST} are needed: check that the ids agree"
+            f"{with_noun(n, 'right pair')} to train on, but at least {LEAST} are needed: check that the ids agree"
         )
     return counts
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from allpairs.db.corpus.files import column_names, read_rows, reading
+from allpairs.db.corpus.files import column_names, file_errors_explained, read_rows
 from allpairs.db.errors import InputError
 from allpairs.learner.pipelines.mining.answers.reading import ASKED
 from allpairs.learner.pipelines.mining.texts import require_columns
@@ -40,7 +40,7 @@ def read_questions(path: Path) -> list[Asked]:
     """Return the questions in the file. Raises InputError if it is of none of the three kinds, or has none."""
     reader = _reader(path)
     try:
-        with reading(path):
+        with file_errors_explained(path):
             found = list(reader(path))
     except (LookupError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
         kind = "SQuAD's JSON" if reader is _squad else "MRQA's JSON Lines"

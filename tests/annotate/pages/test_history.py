@@ -67,7 +67,7 @@ def test_accounts_are_told_apart(engine: Engine, project: int, monkeypatch: pyte
     page = open_page()
     page.toggle(key="history_whole").set_value(True).run()
     assert "no changes yet" in "\n".join(read(page))
-    people.add(engine, "Anna :red[x]", PASSWORD, START)
+    people.add_account(engine, "Anna :red[x]", PASSWORD, START)
     monkeypatch.setattr(mode, "login_needed", lambda *_: False)  # else the first account asks for a login
     page.run()
     assert [line for line in read(page) if "Account made" in line]

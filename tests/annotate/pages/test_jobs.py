@@ -77,7 +77,7 @@ def test_a_waiting_job_names_its_cause_to_those_who_may_see_it(
     add_job(engine, project, "waiting", state="waiting")
     viewer_id, viewer = make_member(engine, project, Role.VIEWER)
     if sees:
-        people.set_role(engine, viewer_id, project - 1, Role.VIEWER, now())
+        people.set_role_of(engine, viewer_id, project - 1, Role.VIEWER, now())
     for module in (job_status, state):
         monkeypatch.setattr(module, "engine", lambda: viewer)
     waiting = jobs.find_job(engine, project, "waiting")

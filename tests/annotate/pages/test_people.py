@@ -22,7 +22,7 @@ APP = ROOT / "annotate" / "shell" / "app.py"
 @pytest.fixture(autouse=True)
 def alone(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make an app that only this machine reaches, with a project."""
-    monkeypatch.setattr(state, "KEPT", 0.0)
+    monkeypatch.setattr(state, "REMEMBERED", 0.0)
     monkeypatch.setattr(state, "is_forced", lambda: False)
     monkeypatch.setattr(state, "login_token", lambda: None)
     make_project(engine, ["a", "b"], name="Mine")
@@ -35,7 +35,7 @@ def people_page(**parameters: str) -> AppTest:
 
 
 def test_three_hundred_members_come_in_pages_and_by_name(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    people.add(engine, "Root", PASSWORD, now(), administrator=True)
+    people.add_account(engine, "Root", PASSWORD, now(), administrator=True)
     with writing(engine) as session:
         for number in range(300):
             person = Person(name=f"Person {number:03}", folded=f"person {number:03}", changed_at=now())
@@ -84,9 +84,9 @@ def test_the_first_administrator_is_made_and_has_to_sign_in(engine: Engine) -> N
 
 def test_who_is_late_is_told(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     page = people_page()
-    monkeypatch.setattr(state, "KEPT", 60.0)  # the page does not know yet
+    monkeypatch.setattr(state, "REMEMBERED", 60.0)  # the page does not know yet
     page.run()
-    people.add(engine, "Root", PASSWORD, now(), administrator=True)
+    people.add_account(engine, "Root", PASSWORD, now(), administrator=True)
     assert "made the first account" in make(page, "Ben", PASSWORD, PASSWORD)
     assert len(people.list_people(engine, now())) == 1
 

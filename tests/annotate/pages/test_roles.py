@@ -37,10 +37,10 @@ REFUSED = "Your role does not include this page"
 
 @pytest.fixture
 def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(state, "KEPT", 0.0)
+    monkeypatch.setattr(state, "REMEMBERED", 0.0)
     project_id = make_project(engine, [f"text {i}" for i in range(8)], name="Mine", auto_train=False)
     make_round(engine, project_id, 4)
-    people.add(engine, "Root", PASSWORD, now(), administrator=True)
+    people.add_account(engine, "Root", PASSWORD, now(), administrator=True)
     return project_id
 
 
@@ -51,7 +51,7 @@ def enter(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Call
     def open_(role: Role | None, **parameters: str) -> AppTest:
         name = role.value if role else "Root"
         if role:
-            people.add(engine, name, PASSWORD, now())
+            people.add_account(engine, name, PASSWORD, now())
             people.set_role_by_name(engine, name, "Mine", role, now())
         token = logins.log_in(engine, name, PASSWORD, "1.1.1.1", now())
         monkeypatch.setattr(state, "login_token", lambda: token)
@@ -148,7 +148,7 @@ def test_a_viewer_is_offered_nothing_that_changes_anything(enter: Callable[..., 
 def test_roles_are_changed_and_links_made_and_withdrawn(
     enter: Callable[..., AppTest], engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    people.add(engine, "Anna", PASSWORD, now())
+    people.add_account(engine, "Anna", PASSWORD, now())
     people.set_role_by_name(engine, "Anna", "Mine", Role.VIEWER, now())
     page = enter(Role.ADMINISTRATOR).switch_page("../pages/people.py").run()
     assert "Everybody" not in read(page)
@@ -171,7 +171,7 @@ def test_the_list_of_projects_shows_figures_to_those_permitted(enter: Callable[.
 
 
 def test_an_administrator_of_the_installation_keeps_people_out(enter: Callable[..., AppTest], engine: Engine) -> None:
-    people.add(engine, "Anna", PASSWORD, now())
+    people.add_account(engine, "Anna", PASSWORD, now())
     anna = people.id_of(engine, "Anna")
     page = enter(None).switch_page("../pages/people.py").run()
     for title, disabled in (("Disable", True), ("Enable", False)):
@@ -249,7 +249,7 @@ def vouched(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Ca
         monkeypatch.setattr(state, "login_token", lambda: None)
         monkeypatch.setattr(sign_in, "providers", lambda: {"google": "Google"})
         monkeypatch.setattr(sign_in, "browser", lambda: "browser")
-        monkeypatch.setattr(sign_in, "invitation", lambda: invited)
+        monkeypatch.setattr(sign_in, "invitation_token", lambda: invited)
         page = AppTest.from_file(str(APP), default_timeout=30)
         page.user = {"is_logged_in": True, "iat": now().timestamp() - age} | said
         return page.run()
@@ -266,8 +266,8 @@ def ticket_on(page: AppTest) -> str:
 
 
 def test_whom_the_provider_vouches_for_gets_in_if_known(engine: Engine, vouched: Callable[..., AppTest]) -> None:
-    people.add(engine, "Olga", None, now(), subject=(KNOWN["iss"], KNOWN["sub"]))
-    token = logins.redeem(engine, ticket_on(vouched(**KNOWN)), "browser", now())
+    people.add_account(engine, "Olga", None, now(), subject=(KNOWN["iss"], KNOWN["sub"]))
+    token = logins.redeem_ticket(engine, ticket_on(vouched(**KNOWN)), "browser", now())
     assert token is not None
     guest = logins.guest_of(engine, token, now())
     assert guest is not None and guest.name == "Olga"
@@ -298,7 +298,7 @@ def test_an_invitation_makes_an_account_without_password(
     assert "is taken" in read(page)
     page.text_input(key="vouched_name").input("Olga").run()
     page.button(key="join").click().run()
-    assert logins.redeem(engine, ticket_on(page), "browser", now()) is not None
+    assert logins.redeem_ticket(engine, ticket_on(page), "browser", now()) is not None
     assert [(row.name, role) for row, role in people.members(engine, project, now())] == [("Olga", Role.ANNOTATOR)]
     assert "already used" in read(vouched(token, **KNOWN | {"sub": "43"})).lower()
 
@@ -308,11 +308,11 @@ def test_provider_groups_make_an_account_and_set_roles(
 ) -> None:
     labellers = {"issuer": KNOWN["iss"], "name": "labellers", "role": "annotator", "project": "Mine"}
     owners = {"issuer": KNOWN["iss"], "name": "owners", "role": "administrator"}
-    monkeypatch.setattr(sign_in, "groups", lambda: groups_from([labellers, owners]))
+    monkeypatch.setattr(sign_in, "role_groups", lambda: groups_from([labellers, owners]))
     assert "ask an administrator" in read(vouched(**KNOWN, groups=["others"])).replace("Ask", "ask")
     page = vouched(**KNOWN, name="Olga", groups=["labellers", "others"])
     page.button(key="join").click().run()
-    assert logins.redeem(engine, ticket_on(page), "browser", now()) is not None
+    assert logins.redeem_ticket(engine, ticket_on(page), "browser", now()) is not None
 
     def standing() -> tuple[dict[str, Role], bool]:
         olga = next(row for row in people.list_people(engine, now()) if row.name == "Olga")

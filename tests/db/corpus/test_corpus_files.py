@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from allpairs.db.corpus import cells
 from allpairs.db.corpus.dialect import SEPARATORS
-from allpairs.db.corpus.files import Row, column_names, preview, read_rows
+from allpairs.db.corpus.files import TableRow, column_names, preview, read_rows
 from allpairs.db.errors import InputError
 
 TEXTS = ["How are you?", 'She said "hi", then left', "שלום עולם", "emoji 🎈👩‍👩‍👧", "two\nlines", "tab in CSV:\there"]
@@ -75,7 +75,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path) -> None:
 
 def test_a_row_has_the_number_of_its_first_line(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", b'id,text\n1,"two\nlines"\n\n2,x\n')
-    assert list(read_rows(path, ("id",))) == [Row(2, ("1",)), Row(5, ("2",))]
+    assert list(read_rows(path, ("id",))) == [TableRow(2, ("1",)), TableRow(5, ("2",))]
 
 
 def test_quotes_in_tsv_are_literal(tmp_path: Path) -> None:
@@ -115,7 +115,11 @@ def test_separator_in_a_column_name_is_no_separator(tmp_path: Path) -> None:
 def test_empty_rows_and_separators_at_the_end_are_left_out(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", b"\n,,\nid,text,\n1,x,\n,,\n2,y\n3,z,,\n,,\n")
     assert column_names(path) == ["id", "text"]
-    assert list(read_rows(path, ("id", "text"))) == [Row(4, ("1", "x")), Row(6, ("2", "y")), Row(7, ("3", "z"))]
+    assert list(read_rows(path, ("id", "text"))) == [
+        TableRow(4, ("1", "x")),
+        TableRow(6, ("2", "y")),
+        TableRow(7, ("3", "z")),
+    ]
     path = write(tmp_path / "b.csv", "\ufeff\ufeffid;text\n  \n1;x;\n2;y;;\n ; \n3;\n".encode())
     assert [row.values for row in read_rows(path, ("id", "text"))] == [("1", "x"), ("2", "y"), ("3", "")]
     path = write(tmp_path / "c.csv", b"id;text;;\n1;a, b\n2;c, d\n")

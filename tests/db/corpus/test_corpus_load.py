@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.db.corpus import gold, graph
-from allpairs.db.corpus.corpus import Columns, Corpus, GoldPair, Item, load_corpus
-from allpairs.db.corpus.fields import values_of
+from allpairs.db.corpus.corpus import Columns, Corpus, CorpusItem, GoldPair, load_corpus
+from allpairs.db.corpus.fields import joined_values
 from allpairs.db.corpus.split import read_split
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
@@ -42,7 +42,7 @@ def pairs(corpus: Corpus) -> set[tuple[str, str, bool, bool]]:
 def test_one_list_is_symmetric(tmp_path: Path) -> None:
     corpus = load_corpus(items(tmp_path, 2))
     assert corpus == Corpus(
-        Kind.SYMMETRIC, [Item(("1",), Side.LEFT, "text 1"), Item(("2",), Side.LEFT, "text 2")], [], []
+        Kind.SYMMETRIC, [CorpusItem(("1",), Side.LEFT, "text 1"), CorpusItem(("2",), Side.LEFT, "text 2")], [], []
     )
 
 
@@ -57,7 +57,7 @@ def test_two_lists_are_bipartite_and_may_share_ids_and_texts(tmp_path: Path) -> 
 def test_the_right_file_may_have_columns_of_its_own(tmp_path: Path) -> None:
     right = table(tmp_path / "right.csv", "key,title,body", "1,T,b")
     corpus = load_corpus(items(tmp_path, 1), right, right_columns=Columns("key", ("title", "body")))
-    assert corpus.items[1] == Item(("1",), Side.RIGHT, "T . b", lengths=(1, 1))
+    assert corpus.items[1] == CorpusItem(("1",), Side.RIGHT, "T . b", lengths=(1, 1))
     assert corpus.columns and corpus.columns.names == {Side.LEFT: ("text",), Side.RIGHT: ("title", "body")}
 
 
@@ -125,8 +125,8 @@ def test_a_joined_text_is_no_longer_than_any_other(tmp_path: Path) -> None:
 def test_the_first_of_identical_texts_gives_the_columns(tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "id,title,text", "1,a . b,c", "2,a,b . c", "3,x,y")
     first, second = load_corpus(path, text_columns=["title", "text"]).items
-    assert (first.ids, values_of(first.text, first.lengths)) == (("1", "2"), ["a . b", "c"])
-    assert values_of(second.text, second.lengths) == ["x", "y"]
+    assert (first.ids, joined_values(first.text, first.lengths)) == (("1", "2"), ["a . b", "c"])
+    assert joined_values(second.text, second.lengths) == ["x", "y"]
 
 
 def test_one_text_column_has_no_name(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def smallest_reached(n: int, pairs: list[tuple[int, int]]) -> list[int]:
 def test_closure_is_idempotent_and_joins_exactly_the_connected(pairs: list[tuple[int, int]]) -> None:
     component = graph.components(13, pairs)
     assert component.tolist() == smallest_reached(13, pairs)
-    closed = set(graph.closure(graph.groups(component)))
+    closed = set(graph.closure(graph.joined_groups(component)))
     assert closed >= {(min(pair), max(pair)) for pair in pairs}
     again = graph.components(13, np.array(sorted(closed), dtype=np.int64).reshape(-1, 2))
     assert (again == component).all()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.db.corpus.corpus import Corpus, GoldPair, Item
+from allpairs.db.corpus.corpus import Corpus, CorpusItem, GoldPair
 from allpairs.db.corpus.split import read_split, split_corpus, write_split
 from allpairs.db.domain import Kind, Side, Split
 from allpairs.db.errors import InputError
@@ -16,7 +16,7 @@ from allpairs.db.errors import InputError
 
 def corpus_of(left: int, right: int = 0, gold: list[GoldPair] | None = None) -> Corpus:
     sides = [Side.LEFT] * left + [Side.RIGHT] * right
-    items = [Item((f"{side}{i}", f"{side}{i} too"), side, f"text {i}") for i, side in enumerate(sides)]
+    items = [CorpusItem((f"{side}{i}", f"{side}{i} too"), side, f"text {i}") for i, side in enumerate(sides)]
     return Corpus(Kind.BIPARTITE if right else Kind.SYMMETRIC, items, gold or [])
 
 

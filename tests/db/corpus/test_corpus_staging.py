@@ -14,9 +14,9 @@ from sqlalchemy import Engine
 from allpairs.annotate.features.projects.projects import create_project, project_contents
 from allpairs.annotate.kit.uploads import Source, load
 from allpairs.db.corpus.corpus import Columns, load_corpus, stage_corpus
-from allpairs.db.corpus.item import Item, with_splits
+from allpairs.db.corpus.item import CorpusItem, with_splits
 from allpairs.db.corpus.split import read_split, split_corpus, write_split
-from allpairs.db.corpus.staging import Places, Staging
+from allpairs.db.corpus.staging import StagedPlaces, Staging
 from allpairs.db.domain import Settings, Side, Split
 from allpairs.db.identity import identity
 
@@ -24,12 +24,14 @@ COLUMNS = Columns("id", ("text", "more"))
 texts = st.lists(st.tuples(st.sampled_from(Side), st.text("ab \u00e9", min_size=1).filter(str.strip)), max_size=30)
 
 
-def in_memory(rows: list[tuple[Side, str]]) -> list[Item]:
+def in_memory(rows: list[tuple[Side, str]]) -> list[CorpusItem]:
     """Return the items made from the rows by a plain implementation."""
     merged: dict[tuple[Side, str], list[int]] = {}
     for i, (side, text) in enumerate(rows):
         merged.setdefault((side, identity(text)), []).append(i)
-    return [Item(tuple(f"n{i}" for i in places), side, rows[places[0]][1]) for (side, _), places in merged.items()]
+    return [
+        CorpusItem(tuple(f"n{i}" for i in places), side, rows[places[0]][1]) for (side, _), places in merged.items()
+    ]
 
 
 def staged(rows: list[tuple[Side, str]]) -> Staging:
@@ -46,8 +48,8 @@ def test_items_on_disk_are_those_in_memory(rows: list[tuple[Side, str]]) -> None
     assert items[1:3] == expected[1:3]
     for side in Side:
         places = {name: i for i, item in enumerate(expected) if item.side == side for name in item.ids}
-        assert dict(Places(items, side)) == places
-        assert len(Places(items, side)) == len(places)
+        assert dict(StagedPlaces(items, side)) == places
+        assert len(StagedPlaces(items, side)) == len(places)
     for start in range(len(expected) + 1):
         several = [item.ids for item in expected[start:] if len(item.ids) > 1]
         first = list(several[0][:2]) if several else []
@@ -56,8 +58,8 @@ def test_items_on_disk_are_those_in_memory(rows: list[tuple[Side, str]]) -> None
 
 def test_what_is_not_there_is_an_error() -> None:
     items = staged([(Side.LEFT, "a")])
-    assert "n0" in Places(items, Side.LEFT)
-    assert "n0" not in Places(items, Side.RIGHT)
+    assert "n0" in StagedPlaces(items, Side.LEFT)
+    assert "n0" not in StagedPlaces(items, Side.RIGHT)
     with pytest.raises(IndexError):
         items[1]
     assert items[-1].text == "a"

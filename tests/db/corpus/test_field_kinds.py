@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.db.corpus.field_kinds import guess_kind, note_on_values
-from allpairs.db.corpus.field_values import Reading, day_of, number_of, reading_of
+from allpairs.db.corpus.field_values import ColumnFormat, day_of, number_of, reading_of
 from allpairs.db.corpus.text_columns import TextColumn, TextColumns
 from allpairs.db.domain import FieldKind, Side
 from allpairs.learner.light.groups.newest import order_by
@@ -127,8 +127,8 @@ def test_columns_of_two_lists_join_by_name_and_survive_a_file() -> None:
     assert columns.columns == (TextColumn("price", 1, 0, PRICE), TextColumn("title", 0, None, TEXT),
                                TextColumn("name", None, 1, NAME))  # fmt: skip
     assert TextColumns.read(columns.as_dict()) == columns
-    written = replace(columns, readings={side: (Reading(","), Reading(day_first=False)) for side in Side})
-    assert TextColumns.read(written.as_dict()) == written and written.reading(Side.RIGHT, 0) == Reading(",")
+    written = replace(columns, readings={side: (ColumnFormat(","), ColumnFormat(day_first=False)) for side in Side})
+    assert TextColumns.read(written.as_dict()) == written and written.reading(Side.RIGHT, 0) == ColumnFormat(",")
     assert TextColumns.read({"left": ["title", "price"]}) == TextColumns({Side.LEFT: ("title", "price")})
     assert TextColumns.read({"left": ["title", "price"]}).columns == ()  # type: ignore[union-attr]
     strangers = TextColumns(

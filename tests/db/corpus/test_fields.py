@@ -3,24 +3,24 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allpairs.db.corpus.fields import Aligned, aligned, joined, values_of
+from allpairs.db.corpus.fields import Aligned, aligned, joined, joined_values
 
 
 @given(st.lists(st.text(alphabet="a .é🎈\n"), min_size=1, max_size=5))
 def test_values_come_back_from_the_joined_text(values: list[str]) -> None:
     text, lengths = joined(values)
-    assert values_of(text, lengths) == [value.strip() for value in values]
+    assert joined_values(text, lengths) == [value.strip() for value in values]
     assert text == " . ".join(value.strip() for value in values if value.strip())
 
 
 def test_one_column_has_no_lengths() -> None:
     assert joined([" a . b "]) == ("a . b", ())
-    assert values_of("a . b", None) == ["a . b"]
+    assert joined_values("a . b", None) == ["a . b"]
 
 
 @given(st.text(), st.lists(st.integers(0, 9)))
 def test_lengths_that_do_not_fit_the_text_are_no_error(text: str, lengths: list[int]) -> None:
-    assert len(values_of(text, lengths)) == max(1, len(lengths))
+    assert len(joined_values(text, lengths)) == max(1, len(lengths))
 
 
 def rows(left: list[str], right: list[str]) -> list[tuple[str, str | None, str | None]]:

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.db.corpus import implied as module
-from allpairs.db.corpus.implied import Implied, Links, implied, links_of
+from allpairs.db.corpus.implied import Implied, LabelLinks, implied, links_of
 from allpairs.db.errors import InputError
 
 Labels = dict[tuple[int, int], bool]
 
 
-def links_between(labels: Labels) -> Links:
+def links_between(labels: Labels) -> LabelLinks:
     return links_of(np.array(list(labels), dtype=np.int64).reshape(-1, 2), np.array(list(labels.values()), dtype=bool))
 
 

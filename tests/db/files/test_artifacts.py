@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.cli.commands import app
 from allpairs.db.errors import InputError
-from allpairs.db.files.artifacts import children, discard, held, is_there, publish, publishing, size_of, store
+from allpairs.db.files.artifacts import children, discard, held, is_there, publish_files, publishing, size_of, store
 from allpairs.db.files.home import name_of
 from allpairs.db.files.object_store import Store
 from allpairs.db.maintenance.garbage import garbage
@@ -73,7 +73,7 @@ def other_machine(monkeypatch: pytest.MonkeyPatch, path: Path, name: str = "othe
 def test_what_is_published_is_there_for_all(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     here = write()
     assert is_there(here) == (place == "folder")
-    publish(here)
+    publish_files(here)
     there = other_machine(monkeypatch, here)
     assert is_there(there) and is_there(there / "1_Pooling") and not is_there(there / "nothing")
     assert children(there.parent.parent) == {"next"} and children(artifacts() / "project-2") == set()
@@ -83,7 +83,7 @@ def test_what_is_published_is_there_for_all(place: str, monkeypatch: pytest.Monk
     with held(there) as folder:
         assert contents(folder) == FILES
     (there / "matcher.json").write_text('{"w": 1}')
-    publish(there / "matcher.json")
+    publish_files(there / "matcher.json")
     with held(artifacts()):
         assert contents(there) == FILES | {"matcher.json": b'{"w": 1}'}
     discard(there.parent)
@@ -107,7 +107,7 @@ def test_places_are_parts_of_artifacts(path: str, name: str | None) -> None:
 @in_store
 def test_damage_is_seen_and_copies_are_fetched_again(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     here = write()
-    publish(here)
+    publish_files(here)
     flip_bit(here / "model.safetensors")
     (here / "matcher.json").unlink()
     with held(here):
@@ -126,7 +126,7 @@ def test_damage_is_seen_and_copies_are_fetched_again(place: str, monkeypatch: py
         pass
     assert not list(other.glob("*safetensors*")) and not list(other.parents[3].rglob("*.part"))
     monkeypatch.setenv("ALLPAIRS_HOME", home)
-    publish(here, replace=True)
+    publish_files(here, replace=True)
     with held(other_machine(monkeypatch, here)):
         assert contents(other) == FILES
     there.files.pipe_file(f"{there.root}/manifests/{MODEL}.json", b"[")
@@ -158,7 +158,7 @@ def test_a_killed_upload_is_not_seen_and_the_next_one_is_whole(
     there = store()
     assert there is not None and len(there.objects()) == 1
     assert there.names() == [] and not is_there(here)
-    publish(here)
+    publish_files(here)
     assert len(there.objects()) == 4
     with pytest.raises(InputError, match="none of the 1 projects"):
         list(garbage(engine, datetime.now(UTC)))
@@ -180,7 +180,7 @@ with held(artifacts() / "project-1/next/model") as folder:
 def test_two_processes_fetch_at_once(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     here = write()
     (here / "large").write_bytes(os.urandom(1 << 22))
-    publish(here)
+    publish_files(here)
     other = other_machine(monkeypatch, here)
     both = [subprocess.Popen([sys.executable, "-c", READS], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [int(process.communicate()[0]) for process in both]
@@ -191,7 +191,7 @@ def test_two_processes_fetch_at_once(place: str, monkeypatch: pytest.MonkeyPatch
 def test_the_oldest_unused_copies_make_room(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = [write(f"project-1/{name}/model") for name in ("a", "b", "c")]
     for folder in folders:
-        publish(folder)
+        publish_files(folder)
         time.sleep(0.01)
     a, b, c = folders
     shutil.rmtree(b)
@@ -203,13 +203,13 @@ def test_the_oldest_unused_copies_make_room(place: str, monkeypatch: pytest.Monk
         assert [contents(folder) == FILES for folder in folders] == [True, False, False]
     monkeypatch.setenv("ALLPAIRS_CACHE_BYTES", "50 GB")
     with pytest.raises(InputError, match="ALLPAIRS_CACHE_BYTES=50 GB"):
-        publish(a)
+        publish_files(a)
 
 
 @in_memory
 def test_what_is_being_written_is_not_overwritten(place: str) -> None:
     here = write()
-    publish(here)
+    publish_files(here)
     with publishing(here / "matcher.json") as file:
         file.write_text("new")
         with held(here):
@@ -232,8 +232,8 @@ def test_garbage_is_what_no_row_names_for_a_day(
     kept, gone = (write(f"project-{project_id}/{name}/model") for name in ("named", "killed"))
     other = write("project-99/job/model")
     for folder in (kept, gone, other):
-        publish(folder)
-    publish(write(f"project-{project_id}/base-1/x"))
+        publish_files(folder)
+    publish_files(write(f"project-{project_id}/base-1/x"))
     with writing(engine) as session:
         session.add(
             StoredModel(
@@ -248,7 +248,7 @@ def test_garbage_is_what_no_row_names_for_a_day(
             )
         )
     (kept / "matcher.json").write_text('{"w": 1.0, "b": 0.0}')
-    publish(kept / "matcher.json")
+    publish_files(kept / "matcher.json")
     assert list(problems(engine)) == []
     assert list(garbage(engine, datetime.now(UTC))) == []  # a job may be at work
     monkeypatch.setattr("allpairs.db.maintenance.garbage.AGE", timedelta(days=-1))
@@ -268,7 +268,7 @@ def test_garbage_is_what_no_row_names_for_a_day(
 
 @in_memory
 def test_the_check_looks_at_the_store(place: str, engine: Engine) -> None:
-    publish(write())
+    publish_files(write())
     there = store()
     assert isinstance(there, Store) and list(problems(engine)) == []
     key = (there.read(MODEL) or {})["model.safetensors"].key

@@ -64,7 +64,7 @@ def test_no_token_comes_back(engine: Engine, tmp_path: Path) -> None:
     anna = make_person(engine, "Anna")
     token = tokens.make(engine, anna, "withdrawn later", START)
     backup(engine, tmp_path / "b.db")
-    tokens.withdraw(engine, anna, tokens.list_tokens(engine, anna)[0].id)
+    tokens.withdraw_token(engine, anna, tokens.list_tokens(engine, anna)[0].id)
     restore(tmp_path / "b.db", engine, replace=True)
     assert people.id_of(engine, "Anna") == anna
     with pytest.raises(InputError, match="unknown"):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allpairs.db.errors import InputError
-from allpairs.db.projects.webhook_addresses import VARIABLE, allowed_networks, checked_url, is_allowed
+from allpairs.db.projects.webhook_addresses import VARIABLE, allowed_networks, checked_url, is_allowed_address
 from tests.helpers.machine import examples
 
 PUBLIC = ("8.8.8.8", "1.1.1.1", "172.32.0.1", "192.169.0.1", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808")
@@ -22,12 +22,12 @@ PRIVATE = (
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_public_addresses_are_allowed(address: str) -> None:
-    assert is_allowed(address, [])
+    assert is_allowed_address(address, [])
 
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_private_addresses_are_not(address: str) -> None:
-    assert not is_allowed(address, [])
+    assert not is_allowed_address(address, [])
 
 
 @settings(max_examples=examples(200))
@@ -35,10 +35,10 @@ def test_private_addresses_are_not(address: str) -> None:
 def test_an_ipv6_address_that_stands_for_ipv4_is_treated_like_it(address: IPv4Address) -> None:
     number = int(address)
     mapped, translated, tunnelled = (0xFFFF << 32) | number, (0x64FF9B << 96) | number, (0x2002 << 112) | (number << 80)
-    allowed = is_allowed(str(address), [])
-    assert is_allowed(str(IPv6Address(mapped)), []) == allowed
-    assert is_allowed(str(IPv6Address(translated)), []) == allowed
-    assert allowed or not is_allowed(str(IPv6Address(tunnelled)), [])
+    allowed = is_allowed_address(str(address), [])
+    assert is_allowed_address(str(IPv6Address(mapped)), []) == allowed
+    assert is_allowed_address(str(IPv6Address(translated)), []) == allowed
+    assert allowed or not is_allowed_address(str(IPv6Address(tunnelled)), [])
 
 
 @settings(max_examples=examples(200))
@@ -46,14 +46,18 @@ def test_an_ipv6_address_that_stands_for_ipv4_is_treated_like_it(address: IPv4Ad
 def test_nothing_that_python_calls_private_is_allowed(address: IPv4Address | IPv6Address) -> None:
     stands_for_ipv4 = isinstance(address, IPv6Address) and address.ipv4_mapped
     if not stands_for_ipv4 and (address.is_private or address.is_multicast or address.is_link_local):
-        assert not is_allowed(str(address), [])
+        assert not is_allowed_address(str(address), [])
 
 
 def test_an_operator_allows_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, " 10.1.0.0/16, ::1 ,")
     networks = allowed_networks()
-    assert is_allowed("10.1.2.3", networks) and is_allowed("::1", networks) and is_allowed("::ffff:10.1.2.3", networks)
-    assert not is_allowed("10.2.0.1", networks) and not is_allowed("127.0.0.1", networks)
+    assert (
+        is_allowed_address("10.1.2.3", networks)
+        and is_allowed_address("::1", networks)
+        and is_allowed_address("::ffff:10.1.2.3", networks)
+    )
+    assert not is_allowed_address("10.2.0.1", networks) and not is_allowed_address("127.0.0.1", networks)
     assert checked_url("http://[::1]:8080/x", networks) == "http://[::1]:8080/x"
 
 

@@ -70,7 +70,7 @@ def require_groups_of(table: pd.DataFrame, ids: dict[Named, str], pairs: set[fro
     of_lists = [pair for pair in combinations(names, 2) if pair[0][0] == pair[1][0]]
     same = [pair for pair in of_lists if identity(ids[pair[0]]) == identity(ids[pair[1]])]
     links = [tuple(place[name] for name in pair) for pair in [*map(tuple, pairs), *same]]
-    expected = {tuple(part) for part in graph.groups(graph.components(len(names), links))}
+    expected = {tuple(part) for part in graph.joined_groups(graph.components(len(names), links))}
     groups = defaultdict(list)
     for side, name, group, size in table[["side", "id", "group", "size"]].itertuples(index=False):
         groups[group, size].append(place[side, name])

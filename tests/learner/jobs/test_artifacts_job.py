@@ -15,7 +15,7 @@ from allpairs.annotate.features.projects.lifecycle import holdings
 from allpairs.annotate.features.projects.projects import delete_project
 from allpairs.annotate.features.publish.model_export import matcher_archive
 from allpairs.annotate.kit.jobs.prepared import best_pairs, rounds_of
-from allpairs.db.files.artifacts import publish, store
+from allpairs.db.files.artifacts import publish_files, store
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.progress import no_progress
 from allpairs.db.schema.engine import artifacts, database_url, writing
@@ -86,7 +86,7 @@ def test_archives_and_back_ups_go_into_a_store_and_out_of_it(
     folder = f"project-{project_id}/job/model"
     with writing(engine) as session:
         session.execute(update(StoredModel).where(StoredModel.number == 1).values(folder=folder))
-    publish(write_model_folder(artifacts().parent, folder))
+    publish_files(write_model_folder(artifacts().parent, folder))
     move("app")
     exported = export_project(engine, "Questions", tmp_path / "p.zip")
     assert (exported.models, exported.missing) == ([1], [])
@@ -106,7 +106,7 @@ def test_archives_and_back_ups_go_into_a_store_and_out_of_it(
     assert list(problems(other)) == [] and (artifacts() / model / "matcher.json").is_file()
     monkeypatch.setenv("ALLPAIRS_ARTIFACTS", f"s3://bucket/{tmp_path.name}-anew")
     assert len(list(problems(other))) == 1  # the folder is not in this store
-    publish(write_model_folder(artifacts().parent, "project-99/base-1/model"))  # what the back-up does not have
+    publish_files(write_model_folder(artifacts().parent, "project-99/base-1/model"))  # what the back-up does not have
     bring_back(other, tmp_path / "kept", True, no_progress)
     move("app-3")
     assert list(problems(other)) == []

@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.projects.stable_groups import (
     changes_after,
+    group_ids_of,
     grouped_items,
-    groups_of,
     newest_update,
     page_of_groups,
     store_groups,
@@ -46,7 +46,7 @@ def test_ids_stay_and_are_never_given_again(engine: Engine, items: list[int]) ->
     make_groups(engine, project_id, [items[3:6]])  # the first one ends
     make_groups(engine, project_id, [items[:3], items[3:6]])
     with reading(engine) as session:
-        found = groups_of(session, project_id, [*items, first - 1, 10**6])
+        found = group_ids_of(session, project_id, [*items, first - 1, 10**6])
         assert found == {**dict.fromkeys(items[:3], "g3"), **dict.fromkeys(items[3:6], "g2")}
         assert page_of_groups(session, project_id, 0, 1) == {2: items[3:6]}
         assert page_of_groups(session, project_id, 2, 5) == {3: items[:3]}

@@ -235,7 +235,7 @@ def test_app_and_worker_call_the_files_by_the_same_names() -> None:
 def worker() -> Iterator[subprocess.Popen[str]]:
     """Yield a worker process that knows the small pipeline; kill it at the end."""
     code = "from tests.helpers.projects.pipelines import install; install()"
-    code += "; from allpairs.learner.worker import run; run('desk')"
+    code += "; from allpairs.learner.worker import run_worker; run_worker('desk')"
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.PIPE, text=True)
     try:
         yield process

@@ -44,7 +44,7 @@ def out_of_memory(*given):
     raise MemoryError
 
 make_model.pretrained_vectors = out_of_memory
-worker.run("desk")
+worker.run_worker("desk")
 """
 
 # A worker that fails itself, not in a job.
@@ -55,7 +55,7 @@ def fail(*given):
     raise RuntimeError("the clock stands still")
 
 worker.route = fail
-worker.run("desk")
+worker.run_worker("desk")
 """
 # A worker that never ends encoding.
 HELD = """
@@ -70,7 +70,7 @@ def encode_for_ever(*given):
         time.sleep(0.5)
 
 make_model.pretrained_vectors = encode_for_ever
-worker.run("heavy", Queue.GPU)
+worker.run_worker("heavy", Queue.GPU)
 """
 
 

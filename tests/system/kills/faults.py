@@ -136,9 +136,9 @@ def _run(work: Callable[..., None], arguments: tuple[Any, ...], log: Path, envir
 
 def work_on_jobs() -> None:
     """Run the worker; never return."""
-    from allpairs.learner.worker import run  # the annotators need no torch
+    from allpairs.learner.worker import run_worker  # the annotators need no torch
 
-    run("desk")
+    run_worker("desk")
 
 
 @dataclass(frozen=True)

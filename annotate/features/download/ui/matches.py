@@ -12,7 +12,7 @@ from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.clusterings import choose_clustering
 from allpairs.annotate.kit.ui.errors import told
-from allpairs.annotate.kit.ui.job_status import EVERY, failure, progress
+from allpairs.annotate.kit.ui.job_status import UPDATE_SECONDS, failure, progress
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.corpus.equal_texts import MOST_ID_PAIRS
 from allpairs.db.domain import Clustering, Representative
@@ -35,7 +35,7 @@ def match_search(project_id: int) -> None:
     """Draw the search for matches, its progress, and the files that the last one made."""
     job = match_export.work(engine(), project_id).job
     under_way = job is not None and job.state in OPEN
-    st.fragment(_search, run_every=EVERY if under_way else None)(project_id, under_way)
+    st.fragment(_search, run_every=UPDATE_SECONDS if under_way else None)(project_id, under_way)
 
 
 def _search(project_id: int, was_under_way: bool) -> None:

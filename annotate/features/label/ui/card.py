@@ -13,7 +13,7 @@ from allpairs.annotate.features.label.queue import AuditBatch, Reason, Receipt, 
 from allpairs.annotate.features.label.shown_pairs import Answered, Pair
 from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.kit.text.diff import Likeness, Mark, Segment, highlight, highlight_cells, likeness, shortened
-from allpairs.annotate.kit.ui.language import _, ngettext, number
+from allpairs.annotate.kit.ui.language import _, localized_number, ngettext
 from allpairs.db.domain import LONGEST_NOTE, DesignKind
 from allpairs.db.projects.jobs import NEXT_ROUND, OPEN
 from allpairs.learner.light.stats.label_times import CAP
@@ -148,8 +148,8 @@ def _words(choice: Why) -> str:
     """Return why an answered pair had been chosen."""
     if choice.score is None:
         return _("audit pair, not used for training")
-    score = _("score {score}", score=number(choice.score, ".2f"))
-    return score if choice.p is None else f"{score} · p {number(choice.p, '.2f')}"
+    score = _("score {score}", score=localized_number(choice.score, ".2f"))
+    return score if choice.p is None else f"{score} · p {localized_number(choice.p, '.2f')}"
 
 
 def _pair(pair: Pair, round_id: int | None, known: bool = False) -> dict[str, Any]:

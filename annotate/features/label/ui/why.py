@@ -8,7 +8,7 @@ from allpairs.annotate.features.label.pair_reason import Alike, Reasons, Scored
 from allpairs.annotate.features.label.pick_pair import PICKED
 from allpairs.annotate.features.label.ui.pair_view import ANSWERS
 from allpairs.annotate.kit.text.formatting import beginning, literal
-from allpairs.annotate.kit.ui.language import _, number
+from allpairs.annotate.kit.ui.language import _, localized_number
 from allpairs.db.domain import DesignKind, Purpose
 from allpairs.learner.light.catalog import strategy_description, strategy_title
 
@@ -47,9 +47,13 @@ def _audit(batch: int | None) -> str:
 def _place(reasons: Reasons) -> str:
     """Return the pair's place in its batch or in the reserve."""
     if reasons.rank > reasons.batch_size:
-        place = number(reasons.rank - reasons.batch_size)
+        place = localized_number(reasons.rank - reasons.batch_size)
         return _("Number {place} of the reserve of batch {number}.", place=place, number=reasons.batch)
-    values = {"place": number(reasons.rank), "size": number(reasons.batch_size), "number": reasons.batch}
+    values = {
+        "place": localized_number(reasons.rank),
+        "size": localized_number(reasons.batch_size),
+        "number": reasons.batch,
+    }
     return _("Number {place} of the {size} pairs of batch {number}.", **values)
 
 
@@ -83,15 +87,17 @@ def _history(scores: Sequence[Scored]) -> None:
         number=scores[-1].number,
     )
     st.markdown(course)
-    rounds = [_("{score} in round {number}", score=number(s.score, ".3f"), number=s.number) for s in scores]
+    rounds = [_("{score} in round {number}", score=localized_number(s.score, ".3f"), number=s.number) for s in scores]
     score_chart(scores, _("Score of this pair by round: {scores}.", scores=", ".join(rounds)))
 
 
 def _scored(score: Scored) -> str:
-    return f"**{number(score.score, '.3f')}**" + ("" if score.p is None else f" (p {number(score.p, '.2f')})")
+    return f"**{localized_number(score.score, '.3f')}**" + (
+        "" if score.p is None else f" (p {localized_number(score.p, '.2f')})"
+    )
 
 
 def _labelled(pair: Alike) -> None:
     label = _(ANSWERS[pair.answer]) if pair.answer else _("label removed")
-    st.caption(_("{label} · similarity {n}", label=label, n=number(pair.alike, ".2f")))
+    st.caption(_("{label} · similarity {n}", label=label, n=localized_number(pair.alike, ".2f")))
     st.text(f"{beginning(pair.left)}\n{beginning(pair.right)}")

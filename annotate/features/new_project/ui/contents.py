@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from allpairs.annotate.kit.text.formatting import in_words, literal
+from allpairs.annotate.kit.text.formatting import literal, number_in_words
 from allpairs.annotate.kit.uploads import Findings, Source, check
 from allpairs.db.progress import Progress
 
@@ -81,4 +81,4 @@ def known_in_words(findings: Findings) -> str:
 def pairs_in_words(findings: Findings) -> str:
     """Return how many pairs the texts form."""
     pairs = findings.left * (findings.right or findings.left - 1) // (1 if findings.right else 2)
-    return f"{in_words(pairs)} possible pairs"
+    return f"{number_in_words(pairs)} possible pairs"

@@ -9,7 +9,7 @@ from allpairs.annotate.features.papers import runs as pipelines
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.errors import told
-from allpairs.annotate.kit.ui.model_form import model_form, problems
+from allpairs.annotate.kit.ui.model_form import form_problems, model_form
 from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.learner.light.catalog import PIPELINES, PipelineEntry
 from allpairs.learner.light.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
@@ -40,7 +40,7 @@ def _form(project_id: int, name: str, entry: PipelineEntry) -> None:
         st.caption("Only administrators of the installation can name files on the worker for training and evaluation.")
     st.caption(inspect.getdoc(entry.config) or "")
     config = model_form(entry.config, key, ON_FILES_ALONE.get(name, ()))
-    wrong = [*problems(FROM_PROJECT[name], chosen), *problems(entry.config, config)]
+    wrong = [*form_problems(FROM_PROJECT[name], chosen), *form_problems(entry.config, config)]
     for line in wrong:
         st.error(literal(line))
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 import streamlit as st
 
 from allpairs.annotate.kit.text.formatting import literal
-from allpairs.annotate.kit.ui.job_status import EVERY
+from allpairs.annotate.kit.ui.job_status import UPDATE_SECONDS
 from allpairs.db.projects.jobs import OPEN
 
 
@@ -35,7 +35,7 @@ def running(runs: Sequence[W], read: Callable[[], Sequence[W]], standing: Callab
     read: returns all anew; standing: draws the progress of one.
     """
     at_work = {run.id for run in runs if run.state in OPEN}
-    st.fragment(_running, run_every=EVERY if at_work else None)(read, standing, at_work)
+    st.fragment(_running, run_every=UPDATE_SECONDS if at_work else None)(read, standing, at_work)
 
 
 def _running(read: Callable[[], Sequence[W]], standing: Callable[[W], None], at_work: set[str]) -> None:

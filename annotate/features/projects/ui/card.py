@@ -10,7 +10,7 @@ from allpairs.annotate.features.projects.ui.dialogs import ACTS, ARCHIVE, DUPLIC
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.kit.text.formatting import ago, literal
-from allpairs.annotate.kit.ui.language import _, ngettext, number, words
+from allpairs.annotate.kit.ui.language import _, localized_number, ngettext, words
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.domain import Kind, Purpose, Side
 from allpairs.db.schema.engine import database_url
@@ -35,8 +35,8 @@ def size(project: Overview) -> str:
     contents = _contents(database_url(), project.id, project.created_at, project.texts)
     left = contents.count(Side.LEFT)
     right = contents.count(Side.RIGHT)
-    one_list = _("one list of {n} texts", n=number(left))
-    two = _("two lists, {left} × {right} texts", left=number(left), right=number(right))
+    one_list = _("one list of {n} texts", n=localized_number(left))
+    two = _("two lists, {left} × {right} texts", left=localized_number(left), right=localized_number(right))
     parts = [one_list if project.kind == Kind.SYMMETRIC else two]
     if contents.gold_positives:
         parts.append(ngettext("{n} known positive", "{n} known positives", contents.gold_positives))
@@ -61,7 +61,11 @@ def _batch(project: Overview) -> None:
         st.progress(0.0, _("The first batch is not ready yet."))
         return
     share = min(1.0, batch.answered / batch.size) if batch.size else 1.0
-    counts = {"number": batch.number, "answered": number(batch.answered), "size": number(batch.size)}
+    counts = {
+        "number": batch.number,
+        "answered": localized_number(batch.answered),
+        "size": localized_number(batch.size),
+    }
     st.progress(share, _("Batch {number}: {answered} of {size} answered", **counts))
 
 
@@ -70,7 +74,7 @@ def _precision(measured: Precision | None) -> None:
         st.metric(_("Average precision"), "–")
         st.caption(_("not measured yet"))
         return
-    st.metric(_("Average precision"), number(measured.estimate.value, ".3f"))
+    st.metric(_("Average precision"), localized_number(measured.estimate.value, ".3f"))
     st.caption(precision_in_words(measured))
 
 
@@ -79,8 +83,12 @@ def precision_in_words(measured: Precision) -> str:
     estimate = measured.estimate
     round_words = _("round {number}", number=measured.number) if measured.number else _("before training")
     if estimate.high <= estimate.low:
-        return _("exact over {n} pairs, {round}", n=number(measured.pairs), round=round_words)
-    values = {"low": number(estimate.low, ".3f"), "high": number(estimate.high, ".3f"), "round": round_words}
+        return _("exact over {n} pairs, {round}", n=localized_number(measured.pairs), round=round_words)
+    values = {
+        "low": localized_number(estimate.low, ".3f"),
+        "high": localized_number(estimate.high, ".3f"),
+        "round": round_words,
+    }
     if estimate.method != "audit":
         return _("95% interval {low} to {high}, sampled, {round}", **values)
     return ngettext(
@@ -95,14 +103,14 @@ def _labels(project: Overview) -> None:
     days = project.days
     audits = project.labels[Purpose.AUDIT]
     chart = days if sum(day > 0 for day in days) > 1 else None  # one bar says no more than its number
-    st.metric(_("Labels"), number(project.labels.total()), chart_data=chart, chart_type="bar")
-    measuring = [_("{n} of them for measuring", n=number(audits))] if audits else []
+    st.metric(_("Labels"), localized_number(project.labels.total()), chart_data=chart, chart_type="bar")
+    measuring = [_("{n} of them for measuring", n=localized_number(audits))] if audits else []
     lately = ngettext(
         "{n} answer in {days} days, {today} today",
         "{n} answers in {days} days, {today} today",
         sum(days),
         days=DAYS,
-        today=number(days[-1]),
+        today=localized_number(days[-1]),
     )
     st.caption("; ".join([*measuring, lately]))
 

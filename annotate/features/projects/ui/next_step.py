@@ -7,7 +7,7 @@ import streamlit as st
 from allpairs.annotate.features.projects.next_step import NextStep, Standing
 from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.kit.ui.job_status import KINDS, progress_in_words, share_done
-from allpairs.annotate.kit.ui.language import _, number, words
+from allpairs.annotate.kit.ui.language import _, localized_number, words
 
 TEXTS = (
     (
@@ -62,9 +62,13 @@ def batch_bar(standing: Standing) -> None:
 def batch_in_words(standing: Standing) -> str:
     """Return how many pairs of the newest batch are answered."""
     batch = standing.batch
-    counts = {"number": batch.number, "answered": number(batch.answered), "size": number(batch.size)}
+    counts = {
+        "number": batch.number,
+        "answered": localized_number(batch.answered),
+        "size": localized_number(batch.size),
+    }
     if batch.extra:
-        return _("Batch {number}: {answered} of {size} answered + {n} extra", n=number(batch.extra), **counts)
+        return _("Batch {number}: {answered} of {size} answered + {n} extra", n=localized_number(batch.extra), **counts)
     return _("Batch {number}: {answered} of {size} answered", **counts)
 
 

@@ -12,13 +12,13 @@ from allpairs.annotate.kit.text.measures import (
     MEASURES,
     OVER_ALL,
     STATED,
-    Change,
+    MeasureChange,
     change,
-    change_in_words,
     counted,
     estimate,
     in_figures,
     interval,
+    measure_change_in_words,
     method_in_words,
     signed,
     stored_change,
@@ -92,7 +92,7 @@ def _measure(report: Report, name: str, in_full: bool = False) -> None:
     with st.container(border=True, height="stretch"):
         _with_change(name, figure, changed)
         st.caption(method_in_words(name, figure, evaluation))
-        if in_full and changed and (words := change_in_words(changed)):
+        if in_full and changed and (words := measure_change_in_words(changed)):
             st.caption(words)
 
 
@@ -113,8 +113,8 @@ def _of_top(top: Mapping[str, Any]) -> str:
     if moved is None:
         return TOP
     return (
-        f"{TOP} Average precision {since(moved)}: {signed(moved.value)}. {change_in_words(moved)} If as many positives "
-        "lie below in both rounds, this comparison is the clearer one."
+        f"{TOP} Average precision {since(moved)}: {signed(moved.value)}. {measure_change_in_words(moved)} If as many "
+        "positives lie below in both rounds, this comparison is the clearer one."
     )
 
 
@@ -128,7 +128,7 @@ def _beside(evaluation: Evaluation) -> str:
     )
 
 
-def _with_change(name: str, figure: Estimate, changed: Change | None) -> None:
+def _with_change(name: str, figure: Estimate, changed: MeasureChange | None) -> None:
     """Draw the figure and its change. A change that may be chance has neither arrow nor colour."""
     clear = changed is not None and changed.clear
     st.metric(
@@ -142,7 +142,7 @@ def _with_change(name: str, figure: Estimate, changed: Change | None) -> None:
     )
 
 
-def since(changed: Change) -> str:
+def since(changed: MeasureChange) -> str:
     """Return what the change is measured from, in words."""
     return f"since round {changed.since}" if changed.since else "since before training"
 

@@ -10,7 +10,7 @@ from allpairs.annotate.features.studies.rating_studies import RATED_BY, Desk
 from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.kit.text.formatting import literal, sentence
 from allpairs.annotate.kit.ui.errors import told
-from allpairs.annotate.kit.ui.language import _, number, words
+from allpairs.annotate.kit.ui.language import _, localized_number, words
 from allpairs.db.errors import InputError
 from allpairs.db.projects.studies import CRITERIA, Scores
 from allpairs.db.schema.tables import StudyUnit
@@ -36,10 +36,10 @@ def rating_desk(database: Engine, project_id: int, study_id: int, rater: str) ->
         return
     with st.container(width=WIDTH, key="rating"):
         if desk.unit is None:
-            thanks = _("You have rated all {n} questions. Thank you.", n=number(desk.units))
+            thanks = _("You have rated all {n} questions. Thank you.", n=localized_number(desk.units))
             st.success(thanks, icon=":material/check:")
         else:
-            progress = _("{n} of {all}", n=number(desk.unit.position + 1), all=number(desk.units))
+            progress = _("{n} of {all}", n=localized_number(desk.unit.position + 1), all=localized_number(desk.units))
             st.progress(desk.rated / desk.units, progress)
             _question(database, project_id, desk, desk.unit, rater, place)
         _turn(desk, place)

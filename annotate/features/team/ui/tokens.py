@@ -50,7 +50,7 @@ def _listed(guest: Guest, row: ApiToken) -> None:
     if row.expires_at is not None:
         validity = f"valid until {row.expires_at:%Y-%m-%d}" if row.expires_at > now() else "**expired**"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        description = f"{tokens.in_words(row.scopes)}; created {ago(row.created_at)}, {validity}, {used}."
+        description = f"{tokens.scopes_in_words(row.scopes)}; created {ago(row.created_at)}, {validity}, {used}."
         st.markdown(f"**{literal(row.purpose)}**: {description}", width="stretch")
         st.button(
             "Revoke", key=f"withdraw_{row.id}", icon=":material/delete:", on_click=_withdraw, args=(guest, row.id)
@@ -63,7 +63,7 @@ def _explained() -> str:
 
 def _withdraw(guest: Guest, token_id: int) -> None:
     with told(st.toast):  # in another browser, meanwhile
-        tokens.withdraw(as_person(system_engine(), guest.person_id), guest.person_id, token_id)
+        tokens.withdraw_token(as_person(system_engine(), guest.person_id), guest.person_id, token_id)
 
 
 def _form(guest: Guest) -> str | None:

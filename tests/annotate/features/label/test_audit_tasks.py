@@ -37,7 +37,7 @@ from allpairs.db.labels.tasks import (
     open_audit_batch,
 )
 from allpairs.db.labels.training_labels import training_labels_changed
-from allpairs.db.projects.rounds import last_answer_at, rounds_of
+from allpairs.db.projects.rounds import batches_of, last_answer_at
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Design, Job, Lease, PairLabel, Round, Task, now
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
@@ -96,7 +96,7 @@ def test_an_audit_batch_is_no_batch(engine: Engine, project: int) -> None:
     make_round(engine, project, 2)
     last = make_audit_batch(engine, project, 1)
     with reading(engine) as session:
-        assert [batch.number for batch in rounds_of(session, project)] == [1, 2]
+        assert [batch.number for batch in batches_of(session, project)] == [1, 2]
         newest = newest_round(session, project)
         assert newest is not None and newest.number == 2
         found = newest_audit_batch(session, project)

@@ -21,7 +21,7 @@ from allpairs.db.corpus.corpus import Columns
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.domain import AnswerKind, Role, Settings, Side
 from allpairs.db.maintenance.backup import backup, restore
-from allpairs.db.projects.records import Rows, read_records
+from allpairs.db.projects.records import Rows, records_of_items
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item, Project
 from tests.helpers.factories import make_project, make_round
@@ -39,7 +39,7 @@ def pairs_of(engine: Engine, project_id: int) -> dict[tuple[str, str], Rows]:
     """Return the columns of each pair of the project's texts."""
     with reading(engine) as session:
         items = session.scalars(select(Item).where(Item.project_id == project_id)).all()
-        records = read_records(session, project_id, [item.id for item in items])
+        records = records_of_items(session, project_id, [item.id for item in items])
         lefts, rights = ([item.id for item in items if item.side == side] for side in Side)
         return {
             (records.texts[left], records.texts[right]): records.rows(left, right)
@@ -157,7 +157,7 @@ def test_product_records_keep_their_columns(engine: Engine, real_data: Path, tmp
     with reading(engine) as session:
         items = session.scalars(select(Item).where(Item.project_id == project_id).order_by(Item.id)).all()
         first = [next(item.id for item in items if item.side == side) for side in Side]
-        rows = read_records(session, project_id, first).rows(*first)
+        rows = records_of_items(session, project_id, first).rows(*first)
     assert rows == (
         ("title / name", shop[0][0], other[0][0]),
         ("manufacturer", shop[0][1], other[0][1]),

@@ -11,7 +11,7 @@ from allpairs.annotate.features.labels.formats import Form
 from allpairs.annotate.features.labels.import_labels import import_labels
 from allpairs.annotate.features.labels.import_report import Trouble
 from allpairs.annotate.features.projects.projects import create_project, list_projects
-from allpairs.db.corpus.corpus import Corpus, Item
+from allpairs.db.corpus.corpus import Corpus, CorpusItem
 from allpairs.db.domain import DesignKind, Kind, Settings, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import writing
@@ -23,7 +23,7 @@ from tests.helpers.projects.labels import N, P, R, S, U, answer, labelled, place
 def make(engine: Engine, name: str = "Questions", n: int = 6, right: int = 0) -> int:
     sides = [Side.LEFT] * n + [Side.RIGHT] * right
     items = [
-        Item(
+        CorpusItem(
             (f"id {i}", f"another {i}" if i == 0 else f"other {i}"), side, f'text {i}, "שלום" 🎈\nline two', Split.TRAIN
         )
         for i, side in enumerate(sides)

@@ -17,7 +17,7 @@ from allpairs.annotate.features.projects.lifecycle import (
 from allpairs.annotate.features.projects.projects import create_project, delete_project, update_settings
 from allpairs.annotate.frame.access import invitations, logins, people
 from allpairs.annotate.frame.access.transactions import Refused
-from allpairs.db.corpus.corpus import Corpus, Item
+from allpairs.db.corpus.corpus import Corpus, CorpusItem
 from allpairs.db.domain import EventKind, Kind, Role, Settings, Side, version_of
 from allpairs.db.errors import InputError
 from allpairs.db.projects.events import add_event
@@ -85,7 +85,7 @@ def test_archive_bin_copy_and_end_are_told(engine: Engine, project: int) -> None
 
 
 def test_imports_of_items_and_labels_are_told(engine: Engine, tmp_path: Path) -> None:
-    items = [Item((f"id {i}",), Side.LEFT, f"text {i}") for i in range(5)]
+    items = [CorpusItem((f"id {i}",), Side.LEFT, f"text {i}") for i in range(5)]
     project_id = create_project(engine, "New", Corpus(Kind.SYMMETRIC, items, []), Settings(evaluation_share=0))
     path = tmp_path / "labels.csv"
     path.write_text("id1,id2,label\nid 0,id 1,1\nid 0,id 2,0\n")
@@ -101,7 +101,7 @@ def test_roles_and_invitations_are_told(engine: Engine, project: int) -> None:
     _, mine = make_member(engine, project, Role.ADMINISTRATOR)
     ben = make_person(engine, "Ben")
     for role in (Role.VIEWER, Role.VIEWER, Role.ANNOTATOR, None):
-        people.set_role(mine, ben, project, role, START)
+        people.set_role_of(mine, ben, project, role, START)
     unused = invitations.invite(mine, project, Role.VIEWER, 7, START)
     invitations.withdraw(mine, project, people.invitations(engine, project, START)[0].id, START)
     used = invitations.invite(mine, project, Role.ADJUDICATOR, 7, START)

@@ -12,7 +12,7 @@ from allpairs.annotate.features.projects.projects import (
     project_summary,
     update_settings,
 )
-from allpairs.db.corpus.corpus import Corpus, GoldPair, Item
+from allpairs.db.corpus.corpus import Corpus, CorpusItem, GoldPair
 from allpairs.db.domain import AnswerKind, Kind, Settings, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import item_texts, items_by_identifier
@@ -26,7 +26,7 @@ SETTINGS = Settings(evaluation_share=0.5)
 
 def corpus(n: int = 8, right: int = 0, gold: tuple[GoldPair, ...] = ()) -> Corpus:
     sides = [Side.LEFT] * n + [Side.RIGHT] * right
-    items = [Item((f"{i}", f"{i} too"), side, f"text {i} 🎈 שלום") for i, side in enumerate(sides)]
+    items = [CorpusItem((f"{i}", f"{i} too"), side, f"text {i} 🎈 שלום") for i, side in enumerate(sides)]
     return Corpus(Kind.BIPARTITE if right else Kind.SYMMETRIC, items, list(gold))
 
 
@@ -71,7 +71,7 @@ def test_a_name_that_is_taken_is_refused_and_nothing_stored(engine: Engine) -> N
 
 
 def test_a_crash_in_the_middle_leaves_nothing(engine: Engine) -> None:
-    items = [Item((f"{i}",), Side.LEFT, f"text {i}", Split.TRAIN) for i in range(8)]
+    items = [CorpusItem((f"{i}",), Side.LEFT, f"text {i}", Split.TRAIN) for i in range(8)]
     with pytest.raises(IndexError):
         create_project(engine, "Questions", Corpus(Kind.SYMMETRIC, items, [GoldPair(0, 99, True)]), SETTINGS)
     assert not any(count for table, count in row_counts(engine).items() if table != "alembic_version")
@@ -84,7 +84,7 @@ def test_a_split_without_training_pairs_is_refused(engine: Engine, n: int, right
 
 
 def test_a_given_split_is_kept_and_its_share_stored(engine: Engine) -> None:
-    items = [Item((str(i),), Side.LEFT, f"t{i}", Split.EVALUATION if i < 1 else Split.TRAIN) for i in range(4)]
+    items = [CorpusItem((str(i),), Side.LEFT, f"t{i}", Split.EVALUATION if i < 1 else Split.TRAIN) for i in range(4)]
     create_project(engine, "Split", Corpus(Kind.SYMMETRIC, items, []), Settings(evaluation_share=0.7))
     summary = project_summary(engine, "Split")
     assert summary.contents.items == {(Side.LEFT, Split.TRAIN): 3, (Side.LEFT, Split.EVALUATION): 1}
@@ -167,6 +167,6 @@ def test_a_corpus_larger_than_a_chunk_is_stored_in_order(engine: Engine, monkeyp
 
 @pytest.mark.slow
 def test_a_million_items_can_be_stored(engine: Engine) -> None:
-    items = [Item((str(i),), Side.LEFT, f"text {i}", Split.TRAIN) for i in range(1_000_000)]
+    items = [CorpusItem((str(i),), Side.LEFT, f"text {i}", Split.TRAIN) for i in range(1_000_000)]
     create_project(engine, "Million", Corpus(Kind.SYMMETRIC, items, []), Settings(evaluation_share=0))
     assert project_summary(engine, "Million").contents.count(Side.LEFT) == 1_000_000

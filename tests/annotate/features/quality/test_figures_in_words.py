@@ -14,13 +14,13 @@ from allpairs.annotate.features.quality.more_labels import gained, width
 from allpairs.annotate.features.quality.rounds import Report, read_report
 from allpairs.annotate.features.quality.stopping import Verdict, Where, advice, may_stop
 from allpairs.annotate.kit.text.measures import (
-    Change,
+    MeasureChange,
     change,
-    change_in_words,
     counted,
     estimate,
     in_figures,
     interval,
+    measure_change_in_words,
     method_in_words,
 )
 from allpairs.db.estimate import Estimate
@@ -82,10 +82,10 @@ def test_the_change_of_an_audit_is_the_stored_one(engine: Engine) -> None:
     measured = audited(engine).measured
     found = change(measured, "average_precision")
     assert found is not None and (found.since, found.clear) == (3, False)
-    said = change_in_words(found)
+    said = measure_change_in_words(found)
     assert "95% interval −0.010 to +0.050" in said and "may be chance" in said
     gained = change(measured, "precision_at_recall_20")
-    assert gained is not None and gained.clear and "may be chance" not in change_in_words(gained)
+    assert gained is not None and gained.clear and "may be chance" not in measure_change_in_words(gained)
     assert change(measured, "recall") is None and change(measured[:1], "average_precision") is None
 
 
@@ -96,12 +96,12 @@ def test_only_an_exact_difference_is_certain_without_an_interval(
     report = read_report(engine, make_measured_project(engine, half_width=half_width))
     found = change(report.measured, "average_precision")
     assert found is not None and found.value > 0 and (found.since, found.clear) == (3, clear)
-    assert change_in_words(found) == ""
+    assert measure_change_in_words(found) == ""
 
 
 @given(low=st.floats(-1, 1), width=st.floats(0, 1))
 def test_a_change_is_clear_when_its_interval_leaves_out_zero(low: float, width: float) -> None:
-    found = Change(low + width / 2, 1, True, low, low + width)
+    found = MeasureChange(low + width / 2, 1, True, low, low + width)
     assert found.clear == (not low <= 0 <= low + width)
 
 

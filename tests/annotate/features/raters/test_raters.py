@@ -139,7 +139,7 @@ def test_a_rater_that_the_operator_no_longer_allows_is_not_asked(
 def test_who_sets_a_rater_up_manages_the_installation(engine: Engine, project: int) -> None:
     """A setup names a key or a function of the worker, and the machine that gets the texts."""
     who = make_person(engine, "Ann")
-    people.set_role(engine, who, project, Role.ADMINISTRATOR, START)
+    people.set_role_of(engine, who, project, Role.ADMINISTRATOR, START)
     with pytest.raises(Refused, match="whole installation"):
         set_up(as_person(engine, who), project, setup())
     set_up(engine, project, setup())

@@ -12,7 +12,7 @@ from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.features.review.hidden_checks import quality, read_fast_answers, read_quality
 from allpairs.db.domain import LABELS, AnswerKind, CheckKind
 from allpairs.db.estimate import wilson
-from allpairs.db.labels.hidden_checks import Checked
+from allpairs.db.labels.hidden_checks import CheckResult
 from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page as opened
 from tests.helpers.projects.labels import FAST, SLOW, answer_pair, checks_among, know, project_with_batch
@@ -25,7 +25,7 @@ open_review = partial(opened, ROOT / "annotate" / "pages" / "review.py")
 open_monitor = partial(opened, ROOT / "annotate" / "pages" / "monitor.py")
 
 CHECKS = st.builds(
-    Checked,
+    CheckResult,
     annotator=st.sampled_from(["ann", "ben"]),
     kind=st.sampled_from(CheckKind),
     expected=st.sampled_from([YES, NO]),
@@ -35,7 +35,7 @@ CHECKS = st.builds(
 
 def test_who_is_right_how_often() -> None:
     said = [(GOLD, YES, YES), (GOLD, YES, NO), (GOLD, YES, YES), (GOLD, NO, NO), (GOLD, NO, UNSURE), (REPEAT, NO, NO)]
-    (ann,) = quality([Checked("ann", *one) for one in said])
+    (ann,) = quality([CheckResult("ann", *one) for one in said])
     assert ann.sensitivity is not None and ann.specificity is not None and ann.repeats is not None
     assert (ann.sensitivity.value, ann.sensitivity.labels) == (2 / 3, 3)
     assert (ann.sensitivity.low, ann.sensitivity.high) == wilson(2, 3)
@@ -45,7 +45,7 @@ def test_who_is_right_how_often() -> None:
 
 
 @given(answers=st.lists(CHECKS, max_size=30))
-def test_every_answer_is_counted_once(answers: Sequence[Checked]) -> None:
+def test_every_answer_is_counted_once(answers: Sequence[CheckResult]) -> None:
     found = quality(answers)
     assert [one.annotator for one in found] == sorted({one.annotator for one in answers})
     for one in found:

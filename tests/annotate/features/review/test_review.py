@@ -10,7 +10,7 @@ from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.features.projects.lifecycle import duplicate_project
 from allpairs.annotate.features.review.disagreements import Case, opinions, queue, settle
 from allpairs.annotate.features.review.transitivity import algebra, count_waiting
-from allpairs.annotate.frame.access.people import set_role
+from allpairs.annotate.frame.access.people import set_role_of
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.db.domain import AnswerKind, Role
 from allpairs.db.errors import InputError
@@ -118,10 +118,10 @@ def test_a_reviewer_changes_what_they_settled_while_they_may(engine: Engine, pro
     (own,) = history(eve, project, "adjudicator", 9).answers
     assert record(engine, project, "ann", [{"key": "late", "task_id": case.task_id, "answer": NEGATIVE}]).refused == {}
     assert label_of(engine, project, pair) == (POSITIVE, "adjudicator")
-    set_role(engine, person, project, Role.ANNOTATOR, at())
+    set_role_of(engine, person, project, Role.ANNOTATOR, at())
     with pytest.raises(Refused, match="settle its disagreements"):
         correct(eve, project, "adjudicator", own.answer.id, NEGATIVE)
-    set_role(engine, person, project, Role.ADJUDICATOR, at())
+    set_role_of(engine, person, project, Role.ADJUDICATOR, at())
     correct(eve, project, "adjudicator", own.answer.id, AnswerKind.RETRACT)
     assert label_of(engine, project, pair) == (NEGATIVE, "ann")
 

@@ -16,7 +16,7 @@ from allpairs.annotate.features.label import own_answers, pick_pair, queue
 from allpairs.annotate.features.projects import lifecycle
 from allpairs.annotate.features.projects.list_view import read_overviews
 from allpairs.annotate.frame.access import mode, people
-from allpairs.annotate.frame.access.roles import ABOUT, MAY, Right, may
+from allpairs.annotate.frame.access.roles import MAY, ROLES_IN_WORDS, Right, role_may
 from allpairs.annotate.frame.access.transactions import Refused, acting, allowed
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import AnswerKind, Role
@@ -45,12 +45,12 @@ def project(engine: Engine) -> int:
 
 
 def test_roles_are_described_and_only_administrators_change_them() -> None:
-    assert set(MAY) == set(ABOUT) == set(Role)
+    assert set(MAY) == set(ROLES_IN_WORDS) == set(Role)
     for right in (Right.CHANGE, Right.PEOPLE):
-        assert [role for role in Role if may(role, right)] == [R.ADMINISTRATOR]
-    assert not any(may(role, Right.INSTALL) for role in Role)
-    assert not any(may(None, right) for right in Right)
-    assert not may(R.VIEWER, Right.LABEL) and not may(R.ANNOTATOR, Right.SEE)
+        assert [role for role in Role if role_may(role, right)] == [R.ADMINISTRATOR]
+    assert not any(role_may(role, Right.INSTALL) for role in Role)
+    assert not any(role_may(None, right) for right in Right)
+    assert not role_may(R.VIEWER, Right.LABEL) and not role_may(R.ANNOTATOR, Right.SEE)
 
 
 @settings(max_examples=examples(40))
@@ -95,7 +95,7 @@ def test_another_value_of_the_variable_is_refused() -> None:
     ],
 )
 def test_the_host_without_its_port(header: str, host: str) -> None:
-    assert mode.host_of(header) == host
+    assert mode.host_without_port(header) == host
 
 
 def test_a_name_in_other_forms_of_its_characters_is_the_same() -> None:
@@ -120,7 +120,7 @@ def test_a_name_is_taken_in_any_case_and_no_account_given_away(engine: Engine) -
     people.disable(engine, person_id, at())
     for taken in ("Zoë", "ZOË", "zoë", " zoe\u0308 "):
         with pytest.raises(InputError, match="is taken"):
-            people.add(engine, taken, PASSWORD, at())
+            people.add_account(engine, taken, PASSWORD, at())
 
 
 def test_two_first_accounts_at_once_leave_one_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ def test_two_first_accounts_at_once_leave_one_refused(engine: Engine, monkeypatc
 
 def test_of_two_names_that_look_alike_one_is_refused_at_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(people, "add_event", slowly(people.add_event))
-    (said,) = at_once(lambda name: people.add(engine, name, PASSWORD, at()), "map", "rnap")
+    (said,) = at_once(lambda name: people.add_account(engine, name, PASSWORD, at()), "map", "rnap")
     assert "is taken" in said and len(people.list_people(engine, at())) == 1
 
 
@@ -195,9 +195,9 @@ def test_the_last_administrator_stays(engine: Engine) -> None:
 def test_nobody_changes_their_own_role(engine: Engine, project: int) -> None:
     mine, as_me = make_member(engine, project, R.ADMINISTRATOR)
     with pytest.raises(InputError, match="your own role"):
-        people.set_role(as_me, mine, project, None, at())
+        people.set_role_of(as_me, mine, project, None, at())
     other = make_person(engine, "Other", project, R.VIEWER)
-    people.set_role(as_me, other, project, R.ANNOTATOR, at())
+    people.set_role_of(as_me, other, project, R.ANNOTATOR, at())
     assert [(row.name, role) for row, role in people.members(engine, project, at())] == [
         ("administrator", R.ADMINISTRATOR), ("Other", R.ANNOTATOR),
     ]  # fmt: skip
@@ -235,13 +235,13 @@ def test_an_answer_is_stored_under_ones_own_name_alone(engine: Engine, project: 
 def test_a_role_that_was_taken_away_is_gone_at_the_next_act(engine: Engine, project: int) -> None:
     person_id, mine = make_member(engine, project, R.ANNOTATOR)
     _record(mine, project, "annotator")
-    people.set_role(engine, person_id, project, R.VIEWER, at(1))
+    people.set_role_of(engine, person_id, project, R.VIEWER, at(1))
     with pytest.raises(Refused, match="viewer of 'Mine'"):
         _record(mine, project, "annotator")
-    people.set_role(engine, person_id, project, None, at(2))
+    people.set_role_of(engine, person_id, project, None, at(2))
     with pytest.raises(Refused, match=f"project {project} was removed"):
         _record(mine, project, "annotator")
-    people.set_role(engine, person_id, project, R.ANNOTATOR, at(3))
+    people.set_role_of(engine, person_id, project, R.ANNOTATOR, at(3))
     people.disable(engine, person_id, at(4))
     with pytest.raises(Refused, match="sign in again"):
         _record(mine, project, "annotator")

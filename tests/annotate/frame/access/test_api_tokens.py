@@ -53,8 +53,8 @@ def test_a_token_is_kept_as_its_hash_and_good_until_withdrawn(engine: Engine, an
     ]
     assert status(token) == 200
     with pytest.raises(InputError, match="no token number"):  # another person's
-        tokens.withdraw(engine, people.id_of(engine, "Root"), rows[1].id)
-    tokens.withdraw(engine, anna, rows[1].id)
+        tokens.withdraw_token(engine, people.id_of(engine, "Root"), rows[1].id)
+    tokens.withdraw_token(engine, anna, rows[1].id)
     assert (status(token), status(other)) == (401, 200)
     newest = events(engine, None, 1).events[0]
     assert (newest.kind, newest.about, changes(newest)) == ("token withdrawn", "Anna", ["one → –"])

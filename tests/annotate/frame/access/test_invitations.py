@@ -73,7 +73,7 @@ def test_an_invitation_ends(engine: Engine, project: int) -> None:
 def test_who_no_longer_administers_the_project_lets_nobody_in(engine: Engine, project: int) -> None:
     admin_id, admin = make_member(engine, project, Role.ADMINISTRATOR)
     token = token_of(invitations.invite(admin, project, Role.ADMINISTRATOR, 2, at()))
-    people.set_role(engine, admin_id, project, Role.VIEWER, at(1))
+    people.set_role_of(engine, admin_id, project, Role.VIEWER, at(1))
     with pytest.raises(InputError, match="may not invite"):
         invitations.offer_of(engine, token, at(1))
 

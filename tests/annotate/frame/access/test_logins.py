@@ -133,7 +133,7 @@ def test_a_page_ends_when_rights_change(engine: Engine) -> None:
     person_id = make_person(engine, "Anna", project, Role.ANNOTATOR)
     guest = logins.guest_of(engine, log_in(engine), at())
     assert guest is not None
-    people.set_role(engine, person_id, project, Role.VIEWER, at(1))
+    people.set_role_of(engine, person_id, project, Role.VIEWER, at(1))
     assert not logins.still(engine, guest, at(1))
 
 
@@ -204,15 +204,15 @@ def test_an_administrator_gives_another_password(engine: Engine) -> None:
 
 
 def test_a_ticket_is_for_one_browser_for_a_minute_and_good_once(engine: Engine) -> None:
-    people.add(engine, "Olga", None, START, subject=("https://id.example", "42"))
+    people.add_account(engine, "Olga", None, START, subject=("https://id.example", "42"))
     assert logins.ticket_for(engine, "https://id.example", "43", "browser", at()) is None
     assert logins.ticket_for(engine, "https://other.example", "42", "browser", at()) is None
     ticket = logins.ticket_for(engine, "https://id.example", "42", "browser", at())
     assert ticket is not None and logins.guest_of(engine, ticket, at()) is None  # it is no login yet
-    assert logins.redeem(engine, ticket, "another", at()) is None
-    assert logins.redeem(engine, ticket, "browser", at(2)) is None
-    token = logins.redeem(engine, ticket, "browser", at(0.5))
-    assert token is not None and logins.redeem(engine, ticket, "browser", at(0.5)) is None
+    assert logins.redeem_ticket(engine, ticket, "another", at()) is None
+    assert logins.redeem_ticket(engine, ticket, "browser", at(2)) is None
+    token = logins.redeem_ticket(engine, ticket, "browser", at(0.5))
+    assert token is not None and logins.redeem_ticket(engine, ticket, "browser", at(0.5)) is None
     guest = logins.guest_of(engine, token, at(days=13))
     assert guest is not None and guest.name == "Olga"
     with pytest.raises(InputError, match=logins.WRONG):

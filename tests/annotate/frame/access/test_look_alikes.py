@@ -13,7 +13,7 @@ from allpairs.annotate.frame.access import invitations, people
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.db.confusables import skeleton
 from allpairs.db.corpus.corpus import Corpus
-from allpairs.db.corpus.item import Item
+from allpairs.db.corpus.item import CorpusItem
 from allpairs.db.domain import Kind, Role, Settings, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading, writing
@@ -31,7 +31,7 @@ DIFFERENT = [("Anna", "Anne"), ("Zoë", "Zoe"), ("Questions", "questions"), ("Fi
 
 
 def corpus() -> Corpus:
-    return Corpus(Kind.SYMMETRIC, [Item((f"{i}",), Side.LEFT, f"t {i}", Split.TRAIN) for i in range(4)], [])
+    return Corpus(Kind.SYMMETRIC, [CorpusItem((f"{i}",), Side.LEFT, f"t {i}", Split.TRAIN) for i in range(4)], [])
 
 
 def names(engine: Engine) -> list[str]:
@@ -87,7 +87,7 @@ def test_nobody_new_looks_like_somebody(engine: Engine, name: str) -> None:
     _, admin = make_member(engine, project, Role.ADMINISTRATOR)
     token = token_of(invitations.invite(admin, project, Role.ANNOTATOR, 7, at()))
     tries = (
-        lambda: people.add(engine, name, None, at()),
+        lambda: people.add_account(engine, name, None, at()),
         lambda: invitations.accept_as_new(engine, token, name, PASSWORD, at()),
         lambda: invitations.accept_by_subject(engine, token, name, "https://one.example", "1", at()),
     )

@@ -104,7 +104,7 @@ def every_page(page: AppTest, step: int = 1) -> Iterator[tuple[str, str]]:
 
 def test_every_page_says_what_is_the_matter(engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill_every_page(engine, home)
-    monkeypatch.setattr(state, "KEPT", 0.0)
+    monkeypatch.setattr(state, "REMEMBERED", 0.0)
     who = {name: logins.log_in(engine, name, PASSWORD, "1.1.1.1", now()) for name in (WHO, "Vera")}
     project_id = project_by_name(engine, NAME).id
     monkeypatch.setattr(state, "login_token", lambda: who[WHO])

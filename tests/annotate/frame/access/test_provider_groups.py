@@ -49,10 +49,10 @@ def test_a_wrong_entry_is_named(wrong: dict[str, Any]) -> None:
 def test_groups_decide_only_on_projects_that_they_name(engine: Engine) -> None:
     mine, other = make_project(engine, ["a", "b"], name="Mine"), make_project(engine, ["a", "b"], name="Other")
     make_person(engine, "Root", administrator=True)
-    people.add(engine, "Olga", None, at(), subject=(ISSUER, "42"))
+    people.add_account(engine, "Olga", None, at(), subject=(ISSUER, "42"))
     olga = people.id_of(engine, "Olga")
     for project in (mine, other):
-        people.set_role(engine, olga, project, Role.VIEWER, at())
+        people.set_role_of(engine, olga, project, Role.VIEWER, at())
     follow(engine, ISSUER, "42", {"Mine": Role.ANNOTATOR, "Gone": Role.VIEWER}, at())
     follow(engine, ISSUER, "another", {"Mine": Role.ADMINISTRATOR}, at())
     assert people.list_people(engine, at())[0].roles == {"Mine": Role.ANNOTATOR, "Other": Role.VIEWER}
@@ -61,7 +61,7 @@ def test_groups_decide_only_on_projects_that_they_name(engine: Engine) -> None:
 
 
 def test_no_group_takes_away_the_last_administrator(engine: Engine) -> None:
-    people.add(engine, "Olga", None, at(), administrator=True, subject=(ISSUER, "42"))
+    people.add_account(engine, "Olga", None, at(), administrator=True, subject=(ISSUER, "42"))
     follow(engine, ISSUER, "42", {None: None}, at())
     assert people.list_people(engine, at())[0].administrator
     make_person(engine, "Root", administrator=True)

@@ -15,7 +15,7 @@ from allpairs.annotate.features.download import routes as download_routes
 from allpairs.annotate.features.papers import runs
 from allpairs.annotate.features.projects import lifecycle, projects
 from allpairs.annotate.frame.access import people, transactions
-from allpairs.annotate.frame.access.roles import Right, may
+from allpairs.annotate.frame.access.roles import Right, role_may
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Role, Settings
@@ -60,10 +60,10 @@ def asking(
     third = make_person(engine, "Third", administrator=True)
     who = make_person(engine, WHO, administrator=request.param == INSTALLATION)
     if request.param != INSTALLATION:
-        people.set_role(engine, who, mine.id, Role.ADMINISTRATOR, START)
+        people.set_role_of(engine, who, mine.id, Role.ADMINISTRATOR, START)
     if request.param in set(Role):
         for project_id in (other.id, old):
-            people.set_role(engine, who, project_id, request.param, START)
+            people.set_role_of(engine, who, project_id, request.param, START)
     export_project(engine, other.name, tmp_path / "other.zip")
     return Asking(as_person(engine, who), mine, other, old, third, tmp_path)
 
@@ -74,7 +74,7 @@ def allowed(role: str, right: Right | str | None) -> bool:
         return False
     if role == INSTALLATION:
         return True
-    return role in set(Role) and (right == ANY or may(Role(role), Right(right)))
+    return role in set(Role) and (right == ANY or role_may(Role(role), Right(right)))
 
 
 def stored(engine: Engine) -> list[Any]:

@@ -40,7 +40,7 @@ def served() -> Iterator[int]:
     """Yield the port of a real server with the API and the probes."""
     telemetry = Telemetry()
     site = Starlette(
-        routes=[*health.routes(), telemetry.route(), api(telemetry.observe)],
+        routes=[*health.health_routes(), telemetry.route(), api(telemetry.observe)],
         middleware=[Middleware(AuthMiddleware, is_forced=lambda: False)],
     )
     port = free_port()

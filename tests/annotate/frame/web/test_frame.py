@@ -21,7 +21,7 @@ def address_of(client: TestClient, path: str) -> str:
 
 @pytest.mark.parametrize("base", ["", "/pairs"])
 def test_each_page_is_found_by_its_file_and_by_its_title(base: str) -> None:
-    inner = [*frame.routes(PAGES), Route("/{path:path}", lambda request: PlainTextResponse("Streamlit"))]
+    inner = [*frame.frame_routes(PAGES), Route("/{path:path}", lambda request: PlainTextResponse("Streamlit"))]
     client = TestClient(Starlette(routes=[Mount(base, routes=inner)] if base else inner))
     for page, title in PAGES.items():
         for name in (page, title, title.lower().replace(" ", "-"), f"{title}/"):

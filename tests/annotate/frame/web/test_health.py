@@ -11,7 +11,7 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from allpairs.annotate.cli.commands import app
-from allpairs.annotate.frame.web.health import routes
+from allpairs.annotate.frame.web.health import health_routes
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.db.schema.engine import artifacts, newest_revision, writing
 from allpairs.db.schema.tables import Worker, now
@@ -22,7 +22,7 @@ from tests.helpers.machine import free_port
 
 def ask(path: str, forced: bool = True) -> tuple[int, str]:
     """Return status and body of the response to an outsider who is not signed in."""
-    site = Starlette(routes=routes(), middleware=[Middleware(AuthMiddleware, is_forced=lambda: forced)])
+    site = Starlette(routes=health_routes(), middleware=[Middleware(AuthMiddleware, is_forced=lambda: forced)])
     answer = TestClient(site, base_url="http://10.0.0.7:8501", client=("10.0.0.1", 1)).get(path)
     return answer.status_code, answer.text
 

@@ -110,7 +110,7 @@ def test_an_invitation_is_read_in_the_language(site: TestClient, engine: Engine)
 def test_the_frame_is_in_the_language_and_brings_script_texts(
     headers: dict[str, str], opening: str, text: str | None
 ) -> None:
-    page = TestClient(Starlette(routes=frame.routes({"label": "Label"}))).get("/label", headers=headers).text
+    page = TestClient(Starlette(routes=frame.frame_routes({"label": "Label"}))).get("/label", headers=headers).text
     assert opening in page and page.count("<html") == 1
     texts = re.findall(r'<script type="application/json" id="allpairs-words">(.*?)</script>', page)
     assert len(texts) == 1 and (text in texts[0] if text else texts == ["{}"])

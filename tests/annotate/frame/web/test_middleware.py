@@ -293,7 +293,7 @@ def test_the_first_account_ends_the_life_without_login(open_site: Open, engine: 
 
 
 def test_the_way_over_a_provider(open_site: Open, engine: Engine, link: str) -> None:
-    people.add(engine, "Olga", None, at(), subject=("https://id.example", "42"))
+    people.add_account(engine, "Olga", None, at(), subject=("https://id.example", "42"))
     site = open_site(ways={"google": "Google"})
     assert 'href="/?log_in=google">Sign in with Google' in site.get("/login").text
     assert site.get("/", headers=PAGE).status_code == 303

@@ -145,7 +145,7 @@ def test_an_open_page_begins_anew_when_rights_change(site: TestClient, engine: E
     log_in(site)
     with connect(site) as socket:
         opened(socket)
-        people.set_role(engine, person_id, project, Role.VIEWER, at(1))
+        people.set_role_of(engine, person_id, project, Role.VIEWER, at(1))
         with pytest.raises(WebSocketDisconnect):
             socket.receive_text()
     with connect(site) as socket:

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from allpairs.annotate.kit.jobs.result_files import ResultFiles, read_results
-from allpairs.db.files.artifacts import publish
+from allpairs.db.files.artifacts import publish_files
 from allpairs.db.files.report import FIGURES, REPORT, TABLES
 from allpairs.db.results.experiments import experiment_folder
 
@@ -21,7 +21,7 @@ def test_a_store_is_asked_for_the_results_alone(home: Path, monkeypatch: pytest.
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content, encoding="utf-8")
-    publish(folder)
+    publish_files(folder)
     shutil.rmtree(folder)
     found = read_results(folder)
     assert [(one.name, one.markdown, one.csv) for one in found.tables] == [("one", "| 1 |", b"1")]

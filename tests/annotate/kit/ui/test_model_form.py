@@ -34,11 +34,11 @@ class Whole(Section):
 def script() -> None:
     import streamlit as st
 
-    from allpairs.annotate.kit.ui.model_form import model_form, problems
+    from allpairs.annotate.kit.ui.model_form import form_problems, model_form
     from tests.annotate.kit.ui.test_model_form import Whole
 
     entered = model_form(Whole, "k", without=("task",))
-    st.session_state["entered"], st.session_state["problems"] = entered, problems(Whole, entered)
+    st.session_state["entered"], st.session_state["problems"] = entered, form_problems(Whole, entered)
 
 
 def test_a_form_has_the_defaults_and_gives_what_is_entered() -> None:

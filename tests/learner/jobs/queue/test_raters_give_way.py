@@ -19,7 +19,7 @@ from allpairs.learner.jobs.queue import turns
 turns.SHORTEST = turns.LOOK = 0.5
 rate.LONGEST = 2.0
 next_round.make_plan = lambda project_id: 1 / 0  # a training that ends at once
-worker.run("desk")
+worker.run_worker("desk")
 """
 
 

@@ -127,7 +127,7 @@ pipeline.check_inputs = lambda *given: ["one", "two", "three"]
 pipeline.do_stage = do_stage
 pipeline.tell = lambda *given: note("end") or "told"
 next_round.make_plan = lambda project_id: note("round") or 1 / 0
-worker.run("desk")
+worker.run_worker("desk")
 """
 
 

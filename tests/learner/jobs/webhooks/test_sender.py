@@ -12,7 +12,7 @@ from sqlalchemy import Engine, select
 
 from allpairs.db.domain import DeliveryState, NoticeKind
 from allpairs.db.projects.notices import add_notice
-from allpairs.db.projects.webhooks import KEPT, claim, mark_delivered, mark_failed, send_again
+from allpairs.db.projects.webhooks import LOG_AGE, claim, mark_delivered, mark_failed, send_again
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Delivery, Notice, Project, Webhook
 from allpairs.learner.jobs.webhooks.sender import JITTER, LEASE, OF_PROJECT, TURN, WAITS, Sender, next_attempt
@@ -233,7 +233,7 @@ def test_old_deliveries_are_removed(engine: Engine, project: int, webhook: int) 
     one = sender(engine, clock)
     one.look()
     wait_for(lambda: the_delivery(engine).state == DeliveryState.DELIVERED, 20)
-    clock.at += KEPT
+    clock.at += LOG_AGE
     one.look()
     with reading(engine) as session:
         assert session.scalars(select(Notice)).all() == session.scalars(select(Delivery)).all() == []

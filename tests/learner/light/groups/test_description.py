@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.db.corpus.graph import components
-from allpairs.learner.light.groups.description import Changes, changes, described, longest_text, newest_text
+from allpairs.learner.light.groups.description import Changes, changes_of_groups, described, longest_text, newest_text
 from allpairs.learner.light.groups.links import Links
 from allpairs.learner.light.groups.newest import order_by
 
@@ -105,5 +105,5 @@ def test_the_longest_text_represents() -> None:
 
 def test_groups_stay_divide_or_join() -> None:
     before, after = np.array([0, 0, 1, 1, 2, 2, 3]), np.array([0, 0, 1, 2, 3, 3, 3])
-    assert changes(before, after) == Changes(same=1, divided=1, joined=1)
-    assert changes(after, after) == Changes(same=2, divided=0, joined=0)
+    assert changes_of_groups(before, after) == Changes(same=1, divided=1, joined=1)
+    assert changes_of_groups(after, after) == Changes(same=2, divided=0, joined=0)

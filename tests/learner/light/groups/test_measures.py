@@ -33,15 +33,15 @@ def test_b_cubed_of_bagga_and_baldwin_1998() -> None:
 
 def test_pairs_and_clusters_of_a_small_example() -> None:  # values from the definitions, not from a paper
     true, found = vector("ab", "cd", "efghij"), vector("ab", "cd", "efg", "hij")
-    assert measures.pairwise(found, true) == measures.Quality(1.0, 8 / 17)
-    assert measures.clusters(found, true) == measures.Quality(2 / 4, 2 / 3)
+    assert measures.pairwise(found, true) == measures.PrecisionRecall(1.0, 8 / 17)
+    assert measures.clusters(found, true) == measures.PrecisionRecall(2 / 4, 2 / 3)
     assert measures.clusters(found, true).f1 == pytest.approx(4 / 7)
 
 
 def test_pairs_of_two_lists_are_of_both_lists() -> None:
     second = np.array([False, False, True, True])
     found, true = np.array([0, 0, 0, 0]), np.array([0, 1, 0, 1])
-    assert measures.pairwise(found, true, second) == measures.Quality(2 / 4, 1.0)
+    assert measures.pairwise(found, true, second) == measures.PrecisionRecall(2 / 4, 1.0)
 
 
 @given(VECTORS)
@@ -71,9 +71,9 @@ def require_definitions(found: np.ndarray, true: np.ndarray) -> None:
     assert cubed.precision == pytest.approx(np.mean([s / len(a) for s, a in zip(shares, groups[0], strict=True)]))
     assert cubed.recall == pytest.approx(np.mean([s / len(b) for s, b in zip(shares, groups[1], strict=True)]))
     exact = len(whole[0] & whole[1])
-    assert measures.clusters(found, true) == measures.Quality(exact / len(whole[0]), exact / len(whole[1]))
+    assert measures.clusters(found, true) == measures.PrecisionRecall(exact / len(whole[0]), exact / len(whole[1]))
     both = len(pairs[0] & pairs[1])
-    assert measures.pairwise(found, true) == measures.Quality(
+    assert measures.pairwise(found, true) == measures.PrecisionRecall(
         both / len(pairs[0]) if pairs[0] else None, both / len(pairs[1]) if pairs[1] else None
     )
 
@@ -98,6 +98,6 @@ def test_hill_numbers_of_group_sizes() -> None:
 def test_nothing_is_measured_of_nothing() -> None:
     nothing = np.empty(0, dtype=np.int64)
     for quality in (measures.b_cubed(nothing, nothing), measures.clusters(nothing, nothing)):
-        assert quality == measures.Quality(None, None) and quality.f1 is None
+        assert quality == measures.PrecisionRecall(None, None) and quality.f1 is None
     assert measures.matching_rate(nothing) is measures.homonymy(nothing, nothing) is None
-    assert measures.Quality(0.0, 0.0).f1 == 0
+    assert measures.PrecisionRecall(0.0, 0.0).f1 == 0

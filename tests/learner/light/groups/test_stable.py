@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from allpairs.db.domain import GroupEvent
-from allpairs.learner.light.groups.stable import Change, Numbered, changes, renumbered
+from allpairs.learner.light.groups.stable import Change, Numbered, changes_by_number, renumbered
 from tests.helpers.machine import examples
 
 Parts = dict[int, int]  # text to group
@@ -98,7 +98,7 @@ def test_the_changes_from_any_moment_on_lead_to_the_groups(history: list[Parts],
     texts = {number: set(one) for number, one in members(found[min(moment, len(history))]).items()}
     for before, now in pairwise(found[min(moment, len(history)) :]):
         seen: set[int] = set()
-        for change in changes(before, now):
+        for change in changes_by_number(before, now):
             assert change.number not in seen
             seen.add(change.number)
             held = texts.setdefault(change.number, set())
@@ -125,7 +125,7 @@ def test_at_least_half_as_many_texts_keep_their_number_as_could(before: Parts, p
 
 def told(before: Parts, now: Parts) -> dict[int, Change]:
     first = renumbered(Numbered.none(), *given_groups(before), 1)
-    return {one.number: one for one in changes(first, renumbered(first, *given_groups(now), 10))}
+    return {one.number: one for one in changes_by_number(first, renumbered(first, *given_groups(now), 10))}
 
 
 def test_two_groups_join_under_the_id_of_the_larger_one() -> None:

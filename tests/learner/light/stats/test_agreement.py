@@ -17,7 +17,7 @@ from allpairs.learner.light.stats.agreement import (
     observed_agreement,
     specific_agreement,
 )
-from allpairs.learner.light.stats.agreement_intervals import cohen_estimate, estimate, value, why_kappa_is_low
+from allpairs.learner.light.stats.agreement_intervals import agreement_estimate, cohen_estimate, value, why_kappa_is_low
 from tests.helpers.machine import examples
 
 CORRECTED: dict[str, Coefficient] = {"AC1": gwet_ac1, "kappa": fleiss_kappa, "alpha": krippendorff_alpha}
@@ -97,7 +97,7 @@ def test_units_that_are_alike_may_be_given_once() -> None:
     for name, coefficient in ALL.items():
         assert value(coefficient, rows, times) == value(coefficient, np.repeat(rows, times, axis=0)), name
     given, repeated = ((rows, times), (np.repeat(rows, times, axis=0), None))
-    one, two = (estimate(gwet_ac1, *said, rng=np.random.default_rng(1)) for said in (given, repeated))
+    one, two = (agreement_estimate(gwet_ac1, *said, rng=np.random.default_rng(1)) for said in (given, repeated))
     assert one is not None and two is not None and one.labels == two.labels == 100
     assert (one.low, one.high) == pytest.approx((two.low, two.high), abs=0.03)
 
@@ -112,10 +112,13 @@ def test_what_is_not_defined_is_nothing() -> None:
     rng = np.random.default_rng(0)
     for counts in (np.zeros((0, 2), int), np.array([[1, 0], [0, 1]])):
         assert [value(coefficient, counts) for coefficient in ALL.values()] == [None] * len(ALL)
-        assert estimate(observed_agreement, counts, rng=rng) is None
+        assert agreement_estimate(observed_agreement, counts, rng=rng) is None
     constant = np.array([[3, 0]] * 5)
     assert [value(coefficient, constant) for coefficient in ALL.values()] == [1, 1, 1, None, None]
-    assert estimate(fleiss_kappa, constant, rng=rng) is None and cohen_estimate(np.array([[5, 0], [0, 0]]), rng) is None
+    assert (
+        agreement_estimate(fleiss_kappa, constant, rng=rng) is None
+        and cohen_estimate(np.array([[5, 0], [0, 0]]), rng) is None
+    )
     for bad in (np.zeros(3, int), np.array([[1], [2]]), np.array([[1, -1]])):
         with pytest.raises(ValueError, match="units, categories"):
             value(observed_agreement, bad)
@@ -146,7 +149,7 @@ def test_perfect_agreement_is_one(said: np.ndarray, raters: int) -> None:
     counts = counts_of(np.tile(said, (raters, 1)), 3)
     rng = np.random.default_rng(0)
     for name, coefficient in ({"observed": observed_agreement} | CORRECTED).items():
-        found = estimate(coefficient, counts, rng=rng, draws=50)
+        found = agreement_estimate(coefficient, counts, rng=rng, draws=50)
         assert found is not None and found.value == found.high == pytest.approx(1), name
         assert found.low < 1, name  # a handful of units proves little
     assert cohen_kappa(np.diag(counts.sum(axis=0))) == pytest.approx(1)
@@ -182,7 +185,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(
 ) -> None:
     rng = np.random.default_rng(7)
     truth = value(ALL[name], units(rng, 40_000))
-    found = [estimate(ALL[name], units(rng, 60), rng=rng, draws=300) for _ in range(200)]
+    found = [agreement_estimate(ALL[name], units(rng, 60), rng=rng, draws=300) for _ in range(200)]
     assert truth is not None
     defined = [one for one in found if one is not None]
     assert 0.91 <= np.mean([one.low <= truth <= one.high for one in defined]) <= 0.99
@@ -192,14 +195,14 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(
 def test_no_interval_is_without_width(counts: list[list[int]]) -> None:
     rng = np.random.default_rng(0)
     for name, coefficient in ALL.items():
-        found = estimate(coefficient, np.array(counts), rng=rng)
+        found = agreement_estimate(coefficient, np.array(counts), rng=rng)
         assert found is None or found.high - found.low > 0.05, (name, found)
     kappa = cohen_estimate(np.array([[0, 3], [0, 50]]), rng)
     assert kappa is not None and kappa.value == 0 and kappa.low < -0.005 and kappa.high > 0.2
 
 
 def test_an_estimate_names_its_ratings_and_repeats_by_its_seed() -> None:
-    one, two = (estimate(fleiss_kappa, FLEISS, rng=np.random.default_rng(3)) for _ in range(2))
+    one, two = (agreement_estimate(fleiss_kappa, FLEISS, rng=np.random.default_rng(3)) for _ in range(2))
     assert one == two and one is not None and one.labels == 140 and one.low < one.value < one.high
     table = np.array([[20, 5], [10, 15]])
     kappa = cohen_estimate(table, np.random.default_rng(0))

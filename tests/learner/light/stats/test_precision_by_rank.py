@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.db.estimate import wilson
-from allpairs.learner.light.stats.precision_by_rank import Band, allocate, precision, ranks
+from allpairs.learner.light.stats.precision_by_rank import Band, allocate_labels, precision, ranks
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_bands_grow_with_the_rank(pairs: int, expected: list[tuple[int, int]]) -
 
 @given(st.integers(0, 200), st.lists(st.integers(0, 60), min_size=1, max_size=6))
 def test_a_draw_is_shared_equally_as_far_as_pairs_are_left(wanted: int, left: list[int]) -> None:
-    counts = allocate(wanted, left)
+    counts = allocate_labels(wanted, left)
     assert sum(counts) == min(wanted, sum(left))
     assert all(count <= most for count, most in zip(counts, left, strict=True))
     short = [count for count, most in zip(counts, left, strict=True) if count < most]
