@@ -16,10 +16,8 @@ from allpairs.db.loopback import is_loopback
 from allpairs.learner.light.rating.prompt import MALFORMED, MOST_ANSWER, Message, Prompt
 from allpairs.learner.outside.exchange import PORTS, Incoming, Outgoing, Unanswered, exchange
 from allpairs.learner.outside.waiting import Heed, no_heed, rest
-from allpairs.learner.raters.answers import Completion, Usage
-from allpairs.learner.raters.patience import Later, patiently
 from allpairs.learner.raters.rating import RaterError, Rating
-from allpairs.learner.raters.reading import SCHEMA, Said, read_choice, together
+from allpairs.learner.raters.reading import SCHEMA, Completion, ModelAnswer, TokenCounts, combine_answers, read_choice
 
 LONGEST = 1_000_000  # bytes of an answer
 OVERLOADED = (408, 425, 429, 500, 502, 503, 504)
@@ -27,6 +25,16 @@ TOP = 5  # likeliest tokens whose probabilities are asked for
 EXTRAS = ("response_format", "logprobs", "top_logprobs")  # not every endpoint knows these
 SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 ADVICE = {401: "check the key", 403: "check the key", 404: "check the address and the model's name"}
+TRIES = 6
+LONGEST_WAIT = 120.0  # seconds: an endpoint that asks for more is as good as down
+
+
+class RetryLater(Exception):
+    """It failed, but may succeed later. after: seconds that it asks to wait for, if it says so."""
+
+    def __init__(self, reason: str, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.after = after
 
 
 class Endpoint:
@@ -62,30 +70,39 @@ class Endpoint:
         Raises RaterError if the endpoint refuses, or fails six times, and what `heed` raises.
         """
         messages = prompt.messages(left, right)
-        said = list[Said]()
+        answers = list[ModelAnswer]()
         most_in = prompt.tokens(left, right)
-        tokens_in = tokens_out = wrong = 0
-        while len(said) < self.samples and wrong < MALFORMED:
+        tokens_in = tokens_out = malformed = 0
+        while len(answers) < self.samples and malformed < MALFORMED:
             answer = self._ask(messages, heed)
             self.answers += 1
             # What an endpoint does not count is taken for as much as it may be, so that a budget holds.
-            usage = answer.usage or Usage()
+            usage = answer.usage or TokenCounts()
             tokens_in += usage.prompt_tokens or most_in
             tokens_out += usage.completion_tokens or MOST_ANSWER
             choice = read_choice(answer.choices[0]) if answer.choices else None
             if choice is None:
-                wrong += 1
+                malformed += 1
             else:
-                said.append(choice)
-        verdict, p = together(said)
+                answers.append(choice)
+        verdict, p = combine_answers(answers)
         return Rating(verdict, p, tokens_in, tokens_out)
 
     def _ask(self, messages: list[Message], heed: Heed) -> Completion:
+        """Return the completion, asked for six times while that may help: after about 1, 2, 4, 8 and 16 seconds.
+
+        It waits as long as the endpoint asks, up to two minutes.
+        """
         wait = self._wait or partial(rest, heed=heed)
-        try:
-            return patiently(lambda: self._post(messages, heed), self._rng, wait)
-        except Later as error:
-            raise RaterError(f"{self.host} does not answer: {error}; what was rated so far is kept") from None
+        for attempt in range(TRIES):
+            try:
+                return self._post(messages, heed)
+            except RetryLater as error:
+                delay = 2**attempt * (0.5 + self._rng.random()) if error.after is None else error.after
+                if attempt + 1 == TRIES or delay > LONGEST_WAIT:
+                    raise RaterError(f"{self.host} does not answer: {error}; what was rated so far is kept") from None
+            wait(delay)
+        raise AssertionError("the last attempt returns or raises")
 
     def _post(self, messages: list[Message], heed: Heed) -> Completion:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -96,7 +113,7 @@ class Endpoint:
         try:
             answer = exchange(outgoing, self.timeout, heed)
         except Unanswered as error:
-            raise Later(str(error)) from None
+            raise RetryLater(str(error)) from None
         return read_completion(answer.body) if 200 <= answer.status < 300 else self._refused(answer, messages, heed)
 
     def _find_addresses(self) -> Sequence[str]:
@@ -112,7 +129,7 @@ class Endpoint:
         """Ask again without the extras if the endpoint may not know them; else raise why not."""
         status = answer.status
         if status in OVERLOADED:
-            raise Later(f"status {status}", _after(answer.headers.get("Retry-After", "")))
+            raise RetryLater(f"status {status}", _after(answer.headers.get("Retry-After", "")))
         if status in (400, 422) and not self._plain:
             self._plain = True
             return self._post(messages, heed)
@@ -144,22 +161,22 @@ def proxy_to(parts: SplitResult) -> SplitResult | None:
     host = str(parts.hostname)
     if parts.scheme != "https" or is_loopback(host) or proxy_bypass(host):
         return None
-    named = getproxies().get("https", "")
-    proxy = urlsplit(named if "://" in named else f"http://{named}")
-    if named and (proxy.scheme != "http" or not proxy.hostname):
+    address = getproxies().get("https", "")
+    proxy = urlsplit(address if "://" in address else f"http://{address}")
+    if address and (proxy.scheme != "http" or not proxy.hostname):
         raise RaterError(f"the proxy of the environment for {host} is no http://… address: change HTTPS_PROXY")
-    return proxy if named else None
+    return proxy if address else None
 
 
 def read_completion(body: bytes) -> Completion:
-    """Return the completion, without a choice if it is malformed. Raises Later for what is no JSON object at all."""
+    """Return the completion, without a choice if it is malformed. Raises RetryLater unless it is a JSON object."""
     if not body.lstrip().startswith(b"{") or len(body) > LONGEST:
-        raise Later("its answer is no JSON object")
+        raise RetryLater("its answer is no JSON object")
     try:
         return Completion.model_validate_json(body)
     except ValidationError:
         return Completion()
 
 
-def _after(asked: str) -> float | None:
-    return float(asked) if SECONDS.fullmatch(asked) else None
+def _after(header: str) -> float | None:
+    return float(header) if SECONDS.fullmatch(header) else None

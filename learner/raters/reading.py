@@ -1,14 +1,16 @@
-"""Read a language model's answer: what it says, and how sure it is."""
+"""Read a language model's answer: what it says, and how sure it is.
+
+The schema of a chat completion is as strict as what is stored needs: an answer that does not fit is *malformed*.
+"""
 
 import math
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WrapValidator
 
 from allpairs.db.domain import Verdict
-from allpairs.learner.raters.answers import Choice, Likely, Logprobs, Statement
 
 SCHEMA = {
     "type": "object",
@@ -21,16 +23,91 @@ SCHEMA = {
 }
 OBJECT = re.compile(r"\{[^{}]*\}")
 MOST_OBJECTS = 100  # of an answer that are read: it has one, and a megabyte of others would hold the worker
+MOST_TOKENS = 10_000_000  # that an endpoint may report of one answer: no prompt is as long
 
 
-class Said(NamedTuple):
+def _if_valid(value: Any, validate: Any) -> Any:
+    """Return the value, or None for one that does not fit."""
+    try:
+        return validate(value)
+    except ValidationError:
+        return None
+
+
+def _plain_word(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+IfValid = WrapValidator(_if_valid)
+Tokens = Annotated[int, Field(gt=0, le=MOST_TOKENS)]
+LogProbability = Annotated[float, Field(le=0.01, allow_inf_nan=False)]  # above 0 by rounding alone
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class Likely(_Strict):
+    """A token that the model might have chosen, with the logarithm of its probability."""
+
+    token: str
+    logprob: LogProbability | None = None
+
+
+class Token(Likely):
+    """A token of the answer, and what else was likely at its place."""
+
+    top_logprobs: list[Likely] | None = None
+
+
+class Logprobs(_Strict):
+    """How sure the model was of each token."""
+
+    content: list[Token] | None = None
+
+
+class ChatMessage(_Strict):
+    """What the model writes."""
+
+    content: str | None = None
+
+
+class Choice(_Strict):
+    """One of the answers to a request."""
+
+    message: ChatMessage
+    logprobs: Logprobs | None = None
+
+
+class TokenCounts(_Strict):
+    """How many tokens the endpoint counts; None for what it does not count, or counts absurdly."""
+
+    prompt_tokens: Annotated[Tokens | None, IfValid] = None
+    completion_tokens: Annotated[Tokens | None, IfValid] = None
+
+
+class Completion(_Strict):
+    """The answer of an OpenAI-compatible endpoint, as far as it is read."""
+
+    choices: list[Choice] = []
+    usage: Annotated[TokenCounts | None, IfValid] = None
+
+
+class Statement(_Strict):
+    """The object that a model is asked to write; p is None if it states none from 0 to 1."""
+
+    answer: Annotated[Verdict, BeforeValidator(_plain_word)]
+    p: Annotated[Annotated[float, Field(ge=0, le=1)] | None, IfValid] = None
+
+
+class ModelAnswer(NamedTuple):
     """One answer of a model, and its probability of a match, if it gives one."""
 
     verdict: Verdict
     p: float | None
 
 
-def read_choice(choice: Choice) -> Said | None:
+def read_choice(choice: Choice) -> ModelAnswer | None:
     """Return what a choice of a chat completion says; None if it is no answer.
 
     p is that of the token yes against no where the endpoint gives log-probabilities, else what the model states.
@@ -39,23 +116,23 @@ def read_choice(choice: Choice) -> Said | None:
     if statement is None:
         return None
     p = _by_tokens(choice.logprobs)
-    return Said(statement.answer, statement.p if p is None else p)
+    return ModelAnswer(statement.answer, statement.p if p is None else p)
 
 
-def together(said: Sequence[Said]) -> Said:
+def combine_answers(answers: Sequence[ModelAnswer]) -> ModelAnswer:
     """Return what several answers to the same question say in all: most of them decide, p is the share of yes.
 
     Equal numbers of yes and no abstain, and so do answers of which half or more abstain.
     """
-    if len(said) == 1:
-        return said[0]
-    yes, no = (sum(one.verdict == each for one in said) for each in (Verdict.YES, Verdict.NO))
+    if len(answers) == 1:
+        return answers[0]
+    yes, no = (sum(one.verdict == each for one in answers) for each in (Verdict.YES, Verdict.NO))
     sure = yes + no
     if not sure:
-        return Said(Verdict.ABSTAIN, None)
-    if yes == no or 2 * sure <= len(said):
-        return Said(Verdict.ABSTAIN, yes / sure)
-    return Said(Verdict.YES if yes > no else Verdict.NO, yes / sure)
+        return ModelAnswer(Verdict.ABSTAIN, None)
+    if yes == no or 2 * sure <= len(answers):
+        return ModelAnswer(Verdict.ABSTAIN, yes / sure)
+    return ModelAnswer(Verdict.YES if yes > no else Verdict.NO, yes / sure)
 
 
 def _last_statement(content: str) -> Statement | None:

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from allpairs.db.domain import Verdict
 from allpairs.learner.light.rating.prompt import MOST_ANSWER
-from allpairs.learner.raters.answers import MOST_TOKENS
 from allpairs.learner.raters.endpoint import read_completion
 from allpairs.learner.raters.rating import Rating
-from allpairs.learner.raters.reading import read_choice
+from allpairs.learner.raters.reading import MOST_TOKENS, read_choice
 from tests.helpers.machine import examples
 from tests.helpers.raters import PROMPT, completion, rate
 

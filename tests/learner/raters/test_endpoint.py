@@ -14,9 +14,8 @@ from allpairs.db.domain import Verdict
 from allpairs.db.errors import InputError
 from allpairs.db.rating import RaterKind, RaterSetup
 from allpairs.learner.light.rating.prompt import MOST_ANSWER
-from allpairs.learner.raters.endpoint import LONGEST, Endpoint
+from allpairs.learner.raters.endpoint import LONGEST, LONGEST_WAIT, TRIES, Endpoint
 from allpairs.learner.raters.opening import open_rater
-from allpairs.learner.raters.patience import LONGEST_WAIT, TRIES
 from allpairs.learner.raters.rating import RaterError, Rating
 from tests.helpers.raters import PROMPT, SECRET, Play, Reply, by_function, completion, judge, judging, rate, said
 

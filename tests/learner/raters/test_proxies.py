@@ -11,8 +11,7 @@ import pytest
 
 from allpairs.client import ApiError, Client
 from allpairs.db.domain import Verdict
-from allpairs.learner.raters.endpoint import Endpoint, proxy_to
-from allpairs.learner.raters.patience import TRIES
+from allpairs.learner.raters.endpoint import TRIES, Endpoint, proxy_to
 from allpairs.learner.raters.rating import RaterError
 from tests.helpers.raters import PROMPT, SECRET, judge, judging
 from tests.helpers.services.servers import make_certificate

@@ -7,8 +7,7 @@ import time
 import pytest
 
 from allpairs.learner.outside import waiting
-from allpairs.learner.raters.endpoint import Endpoint
-from allpairs.learner.raters.patience import TRIES
+from allpairs.learner.raters.endpoint import TRIES, Endpoint
 from allpairs.learner.raters.rating import RaterError
 from tests.helpers.raters import PROMPT, by_function, dripping, judge, judging
 
