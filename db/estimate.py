@@ -10,7 +10,10 @@ Z = 1.96  # standard deviations to either side that hold 95 % of a normal distri
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value over all pairs with its 95 % interval, its method and the number of labels it is estimated from."""
+    """A value over all pairs with its 95 % interval and its method.
+
+    labels: the number of labels it is estimated from; 0: it is computed from known pairs.
+    """
 
     value: float
     low: float

@@ -15,7 +15,7 @@ from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.frame.web.middleware import engine_for
 from allpairs.annotate.frame.web.problems import Wrong, json_body, problem, wrong_input
 from allpairs.annotate.frame.web.work import Threads
-from allpairs.annotate.kit.api.schema import IN_PATH
+from allpairs.annotate.kit.api import PATH_TYPES
 from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import PutAway
 from allpairs.db.schema.engine import make_engine
@@ -63,7 +63,7 @@ def _store(request: Request, body: bytes) -> Response:
     if guest is not None and guest.name != sent.annotator:
         raise Wrong(403, NOT_YOURS)
     try:
-        IN_PATH["project_id"].validate_python(project_id)
+        PATH_TYPES["project_id"].validate_python(project_id)
     except ValidationError:
         raise Wrong(404, f"there can be no project {project_id}") from None
     engine = engine_for(request, make_engine())

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 from sqlalchemy import Engine
 
 from allpairs.db.maintenance.upgrade import upgrade
@@ -40,8 +41,8 @@ def with_options(model: type[BaseModel], without: Collection[str] = ()) -> Calla
 
 
 def print_json(result: Any) -> None:
-    """Print the result as JSON on stdout."""
-    print(json.dumps(result, indent=2, ensure_ascii=False))
+    """Print the result, which may hold models and times, as JSON on stdout."""
+    print(json.dumps(to_jsonable_python(result), indent=2, ensure_ascii=False))
 
 
 def print_columns(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

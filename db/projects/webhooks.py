@@ -31,15 +31,6 @@ class Message:
     body: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Logged:
-    """A delivery with what it tells."""
-
-    delivery: Delivery
-    kind: NoticeKind
-    at: datetime
-
-
 def new_secret() -> str:
     """Return a new random secret: `whsec_` and 32 bytes in base64."""
     return PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
@@ -56,12 +47,13 @@ def webhook_of(session: Session, project_id: int, webhook_id: int) -> Webhook | 
     return webhook if webhook is not None and webhook.project_id == project_id else None
 
 
-def deliveries_of(session: Session, project_id: int, webhook_id: int, limit: int) -> list[Logged]:
-    """Return the newest deliveries to the webhook, the newest first."""
-    query = select(Delivery, Notice.kind, Notice.created_at).join(Notice, Notice.id == Delivery.notice_id)
-    query = query.where(Delivery.project_id == project_id, Delivery.webhook_id == webhook_id)
-    rows = session.execute(query.order_by(Delivery.id.desc()).limit(limit))
-    return [Logged(delivery, NoticeKind(kind), time) for delivery, kind, time in rows]
+def deliveries_of(
+    session: Session, project_id: int, webhook_id: int, limit: int
+) -> Sequence[tuple[Delivery, NoticeKind, datetime]]:
+    """Return the newest deliveries to the webhook with the kinds and times of their notices, the newest first."""
+    deliveries = select(Delivery, Notice.kind, Notice.created_at).join(Notice, Notice.id == Delivery.notice_id)
+    deliveries = deliveries.where(Delivery.project_id == project_id, Delivery.webhook_id == webhook_id)
+    return session.execute(deliveries.order_by(Delivery.id.desc()).limit(limit)).tuples().all()
 
 
 def send_again(session: Session, project_id: int, delivery_id: int, time: datetime) -> bool:

@@ -133,7 +133,7 @@ PACKAGES = {
     "annotate.features.publish.ui": "features.labels features.quality",
     "annotate.features.quality": "",
     "annotate.features.quality.ui": "features.label features.projects features.raters.ui",
-    "annotate.features.raters": "features.labels features.projects features.webhooks",
+    "annotate.features.raters": "features.labels features.projects",
     "annotate.features.raters.ui": "features.quality",
     "annotate.features.review": "features.label",
     "annotate.features.review.ui": "features.explore.ui features.label features.label.ui",

@@ -5,13 +5,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from pydantic import Field
 from sqlalchemy import Engine
 
+from allpairs.annotate.kit.api import ApiOutput
 from allpairs.annotate.kit.text.measures import counted
-from allpairs.db.domain import GroupEvent
+from allpairs.db.domain import Clustering, GroupEvent, Side
 from allpairs.db.projects.items import identifiers_of
 from allpairs.db.projects.stable_groups import (
-    Named,
     changes_after,
     group_id,
     group_ids_of,
@@ -26,86 +27,113 @@ from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import GroupChange, GroupUpdate
 
 
-@dataclass(frozen=True)
-class KeptGroup:
-    """A group with its texts: the side and all imported ids of each."""
+class GroupedText(ApiOutput):
+    """A text in a group."""
 
-    id: str
-    texts: list[tuple[str, list[str]]]
+    side: Side
+    ids: list[str] = Field(description="Its ids in the imported files; identical texts of a list are one text.")
 
 
-@dataclass(frozen=True)
-class KeptGroups:
-    """A page of groups; cursor: where the next one starts; changes: id of the last change that they contain."""
+class KeptGroup(ApiOutput):
+    """A group of two texts or more."""
+
+    id: str = Field(description="It stays over rounds, and is never given to another group.")
+    texts: list[GroupedText]
+
+
+class KeptGroupUpdate(ApiOutput):
+    """How the groups were made."""
+
+    at: datetime = Field(validation_alias="created_at")
+    round: int = Field(description="The round of the model; 0: the pre-trained encoder.", validation_alias="matcher")
+    threshold: float
+    p: float | None = Field(description="The model's probability at the threshold; null for the encoder.")
+    clustering: Clustering
+    groups: int
+    texts: int = Field(description="Number of texts in groups.")
+
+
+class KeptGroupPage(ApiOutput):
+    """A page of the project's groups, by the age of their ids."""
 
     groups: list[KeptGroup]
-    update: GroupUpdate | None
-    cursor: int
-    changes: int
+    update: KeptGroupUpdate | None = Field(description="Null until somebody has found matches.")
+    cursor: int = Field(description="Start of the next page.")
+    more: bool = Field(description="Whether there may be more groups.")
+    changes_cursor: int = Field(description="Read the changes from here on to keep these groups up to date.")
 
 
-def read_groups(engine: Engine, project_id: int, after: int, limit: int, only: int | None = None) -> KeptGroups:
-    """Return the first groups whose numbers are above `after`, or only the one of a number, as of one moment.
+def read_groups(engine: Engine, project_id: int, cursor: int, limit: int, number: int | None = None) -> KeptGroupPage:
+    """Return the first groups whose numbers are above the cursor, or only the one of a number, as of one moment.
 
     Withdrawn texts are left out, though the groups lose them only in their next update.
     """
     with reading(engine) as session:
-        if only is not None:
-            texts_by_group = texts_in_groups(session, project_id, [only])
+        if number is not None:
+            texts_by_group = texts_in_groups(session, project_id, [number])
         else:
-            texts_by_group = page_of_groups(session, project_id, after, limit)
+            texts_by_group = page_of_groups(session, project_id, cursor, limit)
         texts = [text for group in texts_by_group.values() for text in group]
         ids = identifiers_of(session, texts)
         sides = sides_of(session, texts)
         groups = [
-            KeptGroup(group_id(number), [(sides[text], ids[text]) for text in group if text in ids])
-            for number, group in texts_by_group.items()
+            KeptGroup(
+                id=group_id(group_number),
+                texts=[GroupedText(side=Side(sides[text]), ids=ids[text]) for text in group if text in ids],
+            )
+            for group_number, group in texts_by_group.items()
         ]
-        update = newest_update(session, project_id)
-        changes = newest_change(session, project_id)
-    return KeptGroups(groups, update, max(texts_by_group, default=after), changes)
+        return KeptGroupPage(
+            groups=groups,
+            update=newest_update(session, project_id),
+            cursor=max(texts_by_group, default=cursor),
+            more=number is None and len(groups) == limit,
+            changes_cursor=newest_change(session, project_id),
+        )
 
 
-@dataclass(frozen=True)
-class Became:
-    """What becomes of one group: how many texts it has before and after, and gains and loses; and ids of groups."""
+class GroupDifference(ApiOutput):
+    """What becomes of one group: how many texts it has before and after, gains and loses; and other groups."""
 
     group: str
     event: GroupEvent
-    before: int
-    size: int
+    before: int = Field(description="Number of its texts before; 0: it was made.")
+    size: int = Field(description="Number of its texts now; 0: it ended.")
     added: int
     removed: int
-    from_groups: list[str]
-    to_groups: list[str]
+    from_groups: list[str] = Field(description="Other groups that added texts were in, the most frequent first.")
+    to_groups: list[str] = Field(description="Other groups that removed texts are in now, the most frequent first.")
 
 
-@dataclass(frozen=True)
-class Told(Became):
-    """What an update made of one group; ids of groups and of texts, only the first of each.
+class NamedText(ApiOutput):
+    """A text, under one of its ids."""
 
-    cursor: the change's place in the record.
-    """
+    side: Side
+    id: str
+
+
+class KeptGroupChange(GroupDifference):
+    """What became of one group. At most 20 groups and texts are named; the numbers count all."""
 
     cursor: int
     at: datetime
-    matcher: int
-    texts_added: list[Named]
-    texts_removed: list[Named]
+    round: int = Field(description="The round of the model; 0: the pre-trained encoder.")
+    texts_added: list[NamedText]
+    texts_removed: list[NamedText]
 
 
-def read_changes(engine: Engine, project_id: int, cursor: int, limit: int) -> list[Told]:
+def read_changes(engine: Engine, project_id: int, cursor: int, limit: int) -> list[KeptGroupChange]:
     """Return the first changes after the cursor, in the order in which they were stored."""
     with reading(engine) as session:
-        return _told(changes_after(session, project_id, cursor, limit))
+        return _kept_group_changes(changes_after(session, project_id, cursor, limit))
 
 
-def _told(rows: Sequence[tuple[GroupChange, GroupUpdate]]) -> list[Told]:
+def _kept_group_changes(rows: Sequence[tuple[GroupChange, GroupUpdate]]) -> list[KeptGroupChange]:
     return [
-        Told(
+        KeptGroupChange(
             cursor=change.id,
             at=update.created_at,
-            matcher=update.matcher,
+            round=update.matcher,
             group=group_id(change.number),
             event=GroupEvent(change.event),
             before=change.before,
@@ -114,8 +142,8 @@ def _told(rows: Sequence[tuple[GroupChange, GroupUpdate]]) -> list[Told]:
             removed=change.removed,
             from_groups=list(map(group_id, change.details["from_groups"])),
             to_groups=list(map(group_id, change.details["to_groups"])),
-            texts_added=[(side, name) for side, name in change.details["items_added"]],
-            texts_removed=[(side, name) for side, name in change.details["items_removed"]],
+            texts_added=[NamedText(side=Side(side), id=id_) for side, id_ in change.details["items_added"]],
+            texts_removed=[NamedText(side=Side(side), id=id_) for side, id_ in change.details["items_removed"]],
         )
         for change, update in rows
     ]
@@ -126,14 +154,14 @@ class News:
     """The act that made the groups, and the last changes, the newest first."""
 
     update: GroupUpdate
-    changes: list[Told]
+    changes: list[KeptGroupChange]
 
 
 def read_news(engine: Engine, project_id: int, limit: int) -> News | None:
     """Return the project's groups in short; None if it keeps none yet."""
     with reading(engine) as session:
         update = newest_update(session, project_id)
-        return None if update is None else News(update, _told(newest_changes(session, project_id, limit)))
+        return None if update is None else News(update, _kept_group_changes(newest_changes(session, project_id, limit)))
 
 
 def kept_ids(engine: Engine, project_id: int, items: Collection[int]) -> dict[int, str]:
@@ -152,7 +180,7 @@ def ids_in_words(items: Collection[int], ids: dict[int, str], most: int = 3) -> 
     return ", ".join([*named, *more])
 
 
-def change_in_words(change: Became) -> str:
+def change_in_words(change: GroupDifference) -> str:
     """Return what became of the group, after its id."""
     match change.event:
         case GroupEvent.MADE:
@@ -171,7 +199,7 @@ def change_in_words(change: Became) -> str:
             return f"changed{_sizes(change)}"
 
 
-def _sizes(change: Became) -> str:
+def _sizes(change: GroupDifference) -> str:
     if change.before == change.size:
         return f": {change.added:,} of {counted(change.size, 'text')} are others"
     return f": {change.before:,} → {counted(change.size, 'text')}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Engine
 
-from allpairs.annotate.features.groups.kept_groups import Became
+from allpairs.annotate.features.groups.kept_groups import GroupDifference
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.db.domain import GroupEvent
 from allpairs.db.projects.stable_groups import group_id, grouped_items, highest_number, newest_update
@@ -26,7 +26,7 @@ class GroupsPreview:
     changed: int
     ended: int
     new: int
-    largest: list[Became]
+    largest: list[GroupDifference]
 
 
 def update_to_preview(engine: Engine, project_id: int) -> int | None:
@@ -55,16 +55,16 @@ def _moved(change: Change) -> int:
     return len(change.items_added) + len(change.items_removed)
 
 
-def _became(change: Change, unused: int) -> Became:
-    return Became(
-        group_id(change.number),
-        change.event,
-        change.before,
-        change.size,
-        len(change.items_added),
-        len(change.items_removed),
-        _named(change.from_groups, unused),
-        _named(change.to_groups, unused),
+def _became(change: Change, unused: int) -> GroupDifference:
+    return GroupDifference(
+        group=group_id(change.number),
+        event=change.event,
+        before=change.before,
+        size=change.size,
+        added=len(change.items_added),
+        removed=len(change.items_removed),
+        from_groups=_named(change.from_groups, unused),
+        to_groups=_named(change.to_groups, unused),
     )
 
 

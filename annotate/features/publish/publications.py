@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import Field
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting, require
+from allpairs.annotate.kit.api import ApiOutput
 from allpairs.db.domain import EventKind, PublicationKind
 from allpairs.db.errors import InputError
 from allpairs.db.maintenance.row_checks import stored_note
@@ -21,13 +23,26 @@ from allpairs.db.schema.tables import Person, Publication, ShadowCounts, StoredM
 MODEL, SHADOW = PublicationKind
 
 
+class ShadowAgreement(ApiOutput):
+    """How far the shadow agrees with the published model, on the candidates that are among the first ten of either."""
+
+    texts: int = Field(description="Texts that were compared, since either model was published or named.")
+    same_best: float = Field(description="Share of the texts with the same best candidate.")
+    shared: float = Field(description="Mean share of the first ten candidates that both have.")
+    pairs: int = Field(description="Candidates that were compared.")
+    p_mean_difference: float = Field(description="Mean of the shadow's p less the published model's.")
+    p_mean_distance: float = Field(description="Mean size of that difference.")
+    gained: int = Field(description="Candidates at or above p = 1/2 under the shadow alone.")
+    lost: int = Field(description="Candidates at or above p = 1/2 under the published model alone.")
+
+
 @dataclass(frozen=True)
 class Service:
     """What is in service, how far the shadow agrees, all publications, and whether a process answers."""
 
     published: Publication | None
     shadow: Publication | None
-    agreement: ShadowCounts | None
+    agreement: ShadowAgreement | None
     history: Sequence[Publication]
     answers: bool
 
@@ -37,10 +52,26 @@ def read_service(engine: Engine, project_id: int) -> Service:
     with reading(engine) as session:
         require(session, Right.SEE, project_id)
         published, shadow = (in_service(session, project_id, kind) for kind in (MODEL, SHADOW))
-        agreement = counts_of(session, published, shadow) if published and shadow else None
+        counts = counts_of(session, published, shadow) if published and shadow else None
+        agreement = None if counts is None else _agreement(counts)
         history = publications_of(session, project_id)
     with reading(as_system(engine)) as session:
         return Service(published, shadow, agreement, history, bool(live_servers(session)))
+
+
+def _agreement(counts: ShadowCounts) -> ShadowAgreement:
+    texts = max(1, counts.texts)
+    pairs = max(1, counts.pairs)
+    return ShadowAgreement(
+        texts=counts.texts,
+        same_best=counts.same_best / texts,
+        shared=counts.shared / texts,
+        pairs=counts.pairs,
+        p_mean_difference=counts.more / pairs,
+        p_mean_distance=counts.away / pairs,
+        gained=counts.gained,
+        lost=counts.lost,
+    )
 
 
 def publish(

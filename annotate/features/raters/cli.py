@@ -46,7 +46,7 @@ def show(project: Name, as_json: Json = False) -> None:
     engine = upgraded_engine()
     record = read_record(engine, project_by_name(engine, project).id)
     if as_json:
-        print_json(record.model_dump(mode="json"))
+        print_json(record)
     elif record.worth is None:
         remark("this project has no machine rater; to set one up, see allpairs rater set --help")
     else:
@@ -79,7 +79,7 @@ def run(
     estimate = dry_run(engine, project_id, pairs, purpose)
     job_id = None if dry else request_rating(engine, project_id, pairs, purpose)
     if as_json:
-        print_json(estimate.model_dump(mode="json") | {"job": job_id})
+        print_json(estimate.model_copy(update={"job": job_id}))
         return
     print(rating_in_words(estimate))
     print(estimate.leaves)

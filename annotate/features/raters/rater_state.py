@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.features.raters.worth import RaterWorth, worth_of
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import require
-from allpairs.annotate.kit.api.schema import Given
+from allpairs.annotate.kit.api import ApiOutput
 from allpairs.db.domain import Purpose, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.labels.pairs import Pair
@@ -33,7 +33,7 @@ from allpairs.learner.light.rating.prompt import prompt_for
 SAMPLED = 100  # pairs whose prompts are written to estimate those of all
 
 
-class RaterDetails(Given):
+class RaterDetails(ApiOutput):
     """A machine rater of the project: its setup, its state, and what it has rated and cost."""
 
     number: int
@@ -60,14 +60,14 @@ class RaterDetails(Given):
         return paused if self.in_use else "ended"
 
 
-class RaterList(Given):
+class RaterList(ApiOutput):
     """All machine raters that the project has had, the newest first; at most one is in use."""
 
     raters: list[RaterDetails]
     worth: RaterWorth | None = Field(description="Of the newest one; null: there has been none.")
 
 
-class RaterEstimate(Given):
+class RaterEstimate(ApiOutput):
     """What a run would take, and what it would send where."""
 
     pairs: int

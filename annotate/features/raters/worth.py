@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from pydantic import Field
 
-from allpairs.annotate.kit.api.schema import Given
+from allpairs.annotate.kit.api import ApiOutput
 from allpairs.db.domain import DECIDED, AnswerKind, Verdict
 from allpairs.db.estimate import Estimate, wilson
 from allpairs.db.labels.pairs import Pair
@@ -33,7 +33,7 @@ COLUMNS = ("By score", "Answered", "Sensitivity", "Specificity", "Accuracy", "Ab
 Votes = Sequence[tuple[int, int, str, AnswerKind]]  # left_id, right_id, annotator, answer
 
 
-class RaterQuality(Given):
+class RaterQuality(ApiOutput):
     """How verdicts compare with people's answers on some pairs; null where there is nothing to divide by.
 
     Abstentions count in `abstains` alone: the other shares are among the pairs of which it said yes or no.
@@ -46,7 +46,7 @@ class RaterQuality(Given):
     abstains: Estimate | None
 
 
-class RaterBand(Given):
+class RaterBand(ApiOutput):
     """The same among pairs whose scores lie between `low` and `high`, both included."""
 
     name: str
@@ -55,7 +55,7 @@ class RaterBand(Given):
     quality: RaterQuality
 
 
-class RaterAndPeople(Given):
+class RaterAndPeople(ApiOutput):
     """On pairs with answers of several people: how often two of them agree, and how often the rater and one of them.
 
     Both are means over the same pairs. An abstention agrees with nobody.
@@ -66,7 +66,7 @@ class RaterAndPeople(Given):
     rater: Estimate
 
 
-class RaterWorth(Given):
+class RaterWorth(ApiOutput):
     """What a machine rater is worth, on pairs that people answered without seeing what it said."""
 
     quality: RaterQuality

@@ -3,19 +3,20 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
+from pydantic import Field
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.frame.access.other_projects import project_for
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
+from allpairs.annotate.kit.api import ApiOutput
 from allpairs.annotate.kit.jobs.requests import update_groups
 from allpairs.db.corpus.cells import bad
 from allpairs.db.corpus.corpus import Columns, read_items
@@ -62,24 +63,31 @@ class Source:
     columns: Columns | None = None
 
 
-@dataclass(frozen=True)
-class Changed:
-    """A change of a project's texts that was stored. can_undo: it is the newest that stands."""
+class TextsChanged(ApiOutput):
+    """How many ids a request changes, by kind, and the number of the change that is stored."""
+
+    new: int = Field(description="New ids with new texts.")
+    equal: int = Field(description="New ids of texts that the project has, or had.")
+    changed: int = Field(description="Ids with another text than before.")
+    same: int = Field(description="Ids with the same text as before.")
+    withdrawn: int
+    unknown: int = Field(description="Ids to withdraw that the project does not have.")
+    notes: list[str]
+    change: int | None = Field(description="Null if nothing was stored: a dry run, or nothing to change.")
+
+
+class TextChangeDetails(ApiOutput):
+    """A change of the project's texts."""
 
     number: int
-    who: str
-    source: str
+    who: str = Field(description="Empty: somebody without sign-in.")
+    source: str = Field(description="The name of the file; `records.jsonl` for records sent to this API.")
     added: int
     changed: int
     withdrawn: int
     at: datetime
     undone_at: datetime | None
-    can_undo: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the change with its times as text."""
-        times = {"at": self.at.isoformat(), "undone_at": self.undone_at and self.undone_at.isoformat()}
-        return asdict(self) | times
+    can_undo: bool = Field(False, description="Whether it is the newest change that stands.")
 
 
 @dataclass(frozen=True)
@@ -93,11 +101,12 @@ class Outcome:
     counts: dict[str, int]
     examples: dict[str, list[ChangeExample]]
     notes: tuple[str, ...] = ()
-    change: Changed | None = None
+    change: TextChangeDetails | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the counts, the notes and the number of the change, as the command and the API have them."""
-        return {**self.counts, "notes": list(self.notes), "change": self.change and self.change.number}
+    @property
+    def in_short(self) -> TextsChanged:
+        """The counts, the notes and the number of the change."""
+        return TextsChanged(**self.counts, notes=list(self.notes), change=self.change and self.change.number)
 
 
 @contextmanager
@@ -145,7 +154,7 @@ def apply(engine: Engine, project: str, source: Source, progress: Progress = no_
     return Outcome(plan.counts, dict(plan.examples), notes, stored)
 
 
-def undo(engine: Engine, project_id: int, number: int | None = None) -> Changed:
+def undo(engine: Engine, project_id: int, number: int | None = None) -> TextChangeDetails:
     """Undo the project's newest change of texts that stands; return it. number: that it must have.
 
     Texts that it added are withdrawn again; answers on their pairs stay in the record. Raises InputError if there is no
@@ -166,7 +175,7 @@ def undo(engine: Engine, project_id: int, number: int | None = None) -> Changed:
     return undone
 
 
-def list_changes(engine: Engine, project_id: int) -> list[Changed]:
+def list_changes(engine: Engine, project_id: int) -> list[TextChangeDetails]:
     """Return the last hundred changes of the project's texts, the newest first."""
     with reading(engine) as session:
         newest = newest_text_change(session, project_id)
@@ -226,6 +235,5 @@ def _name(session: Session, engine: Engine) -> str:
     return "" if person is None else session.get_one(Person, person).name
 
 
-def _changed(row: TextChange, can_undo: bool) -> Changed:
-    counts = row.added, row.changed, row.withdrawn
-    return Changed(row.number, row.who, row.source, *counts, row.at, row.undone_at, can_undo)
+def _changed(row: TextChange, can_undo: bool) -> TextChangeDetails:
+    return TextChangeDetails.model_validate(row).model_copy(update={"can_undo": can_undo})

@@ -8,7 +8,7 @@ import typer
 from allpairs.annotate.features.projects.history import NOBODY
 from allpairs.annotate.features.projects.projects import project_by_name
 from allpairs.annotate.features.texts import change_texts
-from allpairs.annotate.features.texts.change_texts import Act, Changed, Source
+from allpairs.annotate.features.texts.change_texts import Act, Source, TextChangeDetails
 from allpairs.annotate.kit.command_output import Json, print_columns, print_json, remark, upgraded_engine
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Side
@@ -64,7 +64,7 @@ def withdraw(
 def _run(project: str, source: Source, dry: bool, as_json: bool) -> None:
     outcome = (change_texts.preview if dry else change_texts.apply)(upgraded_engine(), project, source)
     if as_json:
-        print_json(outcome.as_dict())
+        print_json(outcome.in_short)
         return
     for kind, count in outcome.counts.items():
         if count:
@@ -84,7 +84,7 @@ def undo(project: Project, as_json: Json = False) -> None:
     engine = upgraded_engine()
     change = change_texts.undo(engine, project_by_name(engine, project).id)
     if as_json:
-        print_json(change.as_dict())
+        print_json(change)
     else:
         print(f"change {change.number} ({change.source}) is undone")
 
@@ -98,13 +98,13 @@ def list_(project: Project, as_json: Json = False) -> None:
     engine = upgraded_engine()
     changes = change_texts.list_changes(engine, project_by_name(engine, project).id)
     if as_json:
-        print_json([change.as_dict() for change in changes])
+        print_json(changes)
         return
     header = ("number", "when", "who", "file", "added", "changed", "withdrawn", "undone")
     print_columns(header, map(_row, changes))
 
 
-def _row(change: Changed) -> tuple[object, ...]:
+def _row(change: TextChangeDetails) -> tuple[object, ...]:
     undone = f"{change.undone_at:%Y-%m-%d %H:%M} UTC" if change.undone_at else ""
     counts = change.added, change.changed, change.withdrawn
     return change.number, f"{change.at:%Y-%m-%d %H:%M} UTC", change.who or NOBODY, change.source, *counts, undone

@@ -8,7 +8,7 @@ import streamlit as st
 
 from allpairs.annotate.features.projects.history import NOBODY
 from allpairs.annotate.features.texts import change_texts
-from allpairs.annotate.features.texts.change_texts import TITLES, Act, Changed, Outcome, Source
+from allpairs.annotate.features.texts.change_texts import TITLES, Act, Outcome, Source, TextChangeDetails
 from allpairs.annotate.kit.text.formatting import literal, sentence
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.errors import told
@@ -149,7 +149,7 @@ def _changes(project: Project) -> None:
             st.rerun()
 
 
-def _row(change: Changed) -> dict[str, object]:
+def _row(change: TextChangeDetails) -> dict[str, object]:
     counts = [counted(getattr(change, name), "id") + f" {name}" for name in ("added", "changed", "withdrawn")]
     return {
         "change": change.number,

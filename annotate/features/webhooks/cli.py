@@ -8,7 +8,6 @@ from allpairs.annotate.features.projects.cli import Name
 from allpairs.annotate.features.projects.projects import project_by_name
 from allpairs.annotate.features.webhooks import webhooks as services
 from allpairs.annotate.kit.command_output import Json, print_columns, print_json, remark, upgraded_engine
-from allpairs.db.schema.tables import Webhook
 from allpairs.program import group
 
 webhooks = group("The systems that are told what happens in a project.")
@@ -23,7 +22,7 @@ def list_all(name: Name, as_json: Json = False) -> None:
     engine = upgraded_engine()
     hooks = services.list_webhooks(engine, project_by_name(engine, name).id)
     if as_json:
-        print_json([_as_dict(row) for row in hooks])
+        print_json(hooks)
     elif hooks:
         rows = ((row.id, row.url, ", ".join(row.kinds), "on" if row.active else "off") for row in hooks)
         print_columns(("number", "address", "told about", "state"), rows)
@@ -46,7 +45,7 @@ def add(
     """
     engine = upgraded_engine()
     webhook = services.add(engine, project_by_name(engine, name).id, url, kinds or services.OFFERED)
-    print(webhook.webhook_id, webhook.secret)
+    print(webhook.id, webhook.secret)
 
 
 @webhooks.command()
@@ -59,13 +58,3 @@ def delete(
     """
     engine = upgraded_engine()
     services.remove(engine, project_by_name(engine, name).id, number)
-
-
-def _as_dict(row: Webhook) -> dict[str, object]:
-    return {
-        "id": row.id,
-        "url": row.url,
-        "kinds": row.kinds,
-        "active": row.active,
-        "created_at": row.created_at.isoformat(),
-    }

@@ -6,7 +6,7 @@ from typing import Literal
 import streamlit as st
 
 from allpairs.annotate.features.webhooks import webhooks as services
-from allpairs.annotate.features.webhooks.webhooks import Made
+from allpairs.annotate.features.webhooks.webhooks import DeliveryDetails, NewWebhook, WebhookDetails
 from allpairs.annotate.kit.text.formatting import ago, literal
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.drafts import DRAFT, refill, take_refill
@@ -16,8 +16,7 @@ from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.domain import DeliveryState, NoticeKind
 from allpairs.db.errors import InputError
 from allpairs.db.projects.webhook_addresses import LONGEST
-from allpairs.db.projects.webhooks import LOG_AGE, Logged
-from allpairs.db.schema.tables import Webhook
+from allpairs.db.projects.webhooks import LOG_AGE
 
 TITLES: dict[str, str] = {
     NoticeKind.BATCH_READY: "Batch ready",
@@ -51,9 +50,9 @@ def webhooks(project_id: int) -> None:
         draw_page(hooks, lambda row: _listed(project_id, row, new_webhook), f"webhooks_page_{project_id}")
 
 
-def _form(project_id: int) -> Made | None:
+def _form(project_id: int) -> NewWebhook | None:
     """Draw the form that adds a webhook; return the one that it has just added."""
-    url_key, kinds_key, made_key = (f"webhook_{name}_{project_id}" for name in ("url", "kinds", "made"))
+    url_key, kinds_key, new_key = (f"webhook_{name}_{project_id}" for name in ("url", "kinds", "new"))
     take_refill()
     with st.container(border=True):
         url = st.text_input("Address", key=url_key, max_chars=LONGEST, placeholder="https://", persist_state=DRAFT)
@@ -67,21 +66,21 @@ def _form(project_id: int) -> Made | None:
             persist_state=DRAFT,
         )
         if st.button("Add webhook", key=f"webhook_add_{project_id}", icon=":material/webhook:"):
-            webhook = _made(lambda: services.add(engine(), project_id, url, kinds))
+            webhook = _secret_of(lambda: services.add(engine(), project_id, url, kinds))
             if webhook is not None:
-                st.session_state[made_key] = webhook
+                st.session_state[new_key] = webhook
                 refill({url_key: "", kinds_key: list(services.OFFERED)})
-    new_webhook: Made | None = st.session_state.pop(made_key, None)
+    new_webhook: NewWebhook | None = st.session_state.pop(new_key, None)
     return new_webhook
 
 
-def _listed(project_id: int, row: Webhook, new_webhook: Made | None) -> None:
+def _listed(project_id: int, row: WebhookDetails, new_webhook: NewWebhook | None) -> None:
     """Draw a webhook, what can be done with it, and its log. new_webhook: the webhook whose secret is shown."""
     with st.container(border=True, key=f"webhook_{row.id}"):
         _acts(project_id, row, new_webhook)
 
 
-def _acts(project_id: int, row: Webhook, new_webhook: Made | None) -> None:
+def _acts(project_id: int, row: WebhookDetails, new_webhook: NewWebhook | None) -> None:
     st.markdown(f"**{literal(row.url)}**")
     kinds = ", ".join(TITLES[kind].lower() for kind in row.kinds)
     st.caption(f"{'' if row.active else 'Off. '}Told about: {kinds}. Added {ago(row.created_at)}.")
@@ -102,59 +101,53 @@ def _acts(project_id: int, row: Webhook, new_webhook: Made | None) -> None:
             args=(services.switch, project_id, row.id, not row.active),
         )
         if st.button("Replace the secret", key=f"secret_{row.id}", icon=":material/key:"):
-            new_webhook = _made(lambda: services.renew_secret(engine(), project_id, row.id))
+            new_webhook = _secret_of(lambda: services.renew_secret(engine(), project_id, row.id))
         with st.popover("Delete", icon=":material/delete:", key=f"delete_webhook_{row.id}"):
             st.write("Messages that still wait are not sent, and its log is deleted.")
             st.button(
                 "Delete webhook", key=f"remove_{row.id}", on_click=_act, args=(services.remove, project_id, row.id)
             )
-    if new_webhook is not None and new_webhook.webhook_id == row.id:
+    if new_webhook is not None and new_webhook.id == row.id:
         st.success("Copy the secret now. It will not be shown again.", icon=":material/check:")
         st.code(new_webhook.secret, language=None)
     with st.expander("Messages", key=f"log_{row.id}"):
-        logged = services.deliveries(engine(), project_id, row.id)
-        waits = any(message.delivery.state == DeliveryState.WAITING for message in logged)
+        messages = services.deliveries(engine(), project_id, row.id)
+        waits = any(message.state == DeliveryState.WAITING for message in messages)
         st.fragment(_log, run_every=EVERY if waits else None)(project_id, row.id, waits)
 
 
 def _log(project_id: int, webhook_id: int, waited: bool) -> None:
     """Draw the newest messages; redraw the page once none waits any more."""
     try:
-        logged = services.deliveries(engine(), project_id, webhook_id)
+        messages = services.deliveries(engine(), project_id, webhook_id)
     except InputError:  # deleted in another browser, meanwhile
         st.rerun()
-    if waited and not any(message.delivery.state == DeliveryState.WAITING for message in logged):
+    if waited and not any(message.state == DeliveryState.WAITING for message in messages):
         st.rerun()
-    st.caption(
-        f"The newest messages; they are kept for {LOG_AGE.days} days." if logged else "There are no messages yet."
-    )
-    for message in logged:
+    kept_note = f"The newest messages; they are kept for {LOG_AGE.days} days."
+    st.caption(kept_note if messages else "There are no messages yet.")
+    for message in messages:
         _message(project_id, message)
 
 
-def _message(project_id: int, message: Logged) -> None:
-    row, (colour, icon) = message.delivery, STATES[message.delivery.state]
+def _message(project_id: int, message: DeliveryDetails) -> None:
+    colour, icon = STATES[message.state]
+    waits = f", next at {message.next_at:%H:%M} UTC" if message.next_at and message.attempts else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(row.state, icon=icon, color=colour)
+        st.badge(message.state, icon=icon, color=colour)
         st.markdown(f"**{TITLES[message.kind]}**", width="content")
-        st.caption(
-            f"{message.at:%Y-%m-%d %H:%M} UTC, {counted(row.attempts, 'attempt')}{_next(message)}", width="content"
-        )
-        if row.state != DeliveryState.DELIVERED and row.attempts:
+        attempts = counted(message.attempts, "attempt")
+        st.caption(f"{message.created_at:%Y-%m-%d %H:%M} UTC, {attempts}{waits}", width="content")
+        if message.state != DeliveryState.DELIVERED and message.attempts:
             st.button(
                 "Send again",
-                key=f"again_{row.id}",
+                key=f"again_{message.id}",
                 icon=":material/refresh:",
                 on_click=_act,
-                args=(services.send_again, project_id, row.id),
+                args=(services.send_again, project_id, message.id),
             )
-    if row.error:
-        st.caption(f":red[{literal(row.error)}]")
-
-
-def _next(message: Logged) -> str:
-    row = message.delivery
-    return f", next at {row.next_at:%H:%M} UTC" if row.state == DeliveryState.WAITING and row.attempts else ""
+    if message.error:
+        st.caption(f":red[{literal(message.error)}]")
 
 
 def _act(act: Callable[..., None], project_id: int, number: int, *more: bool) -> None:
@@ -163,7 +156,7 @@ def _act(act: Callable[..., None], project_id: int, number: int, *more: bool) ->
         act(engine(), project_id, number, *more)
 
 
-def _made(act: Callable[[], Made]) -> Made | None:
+def _secret_of(act: Callable[[], NewWebhook]) -> NewWebhook | None:
     """Return what the act makes, or show why it cannot be done."""
     with told():
         return act()

@@ -16,7 +16,7 @@ from allpairs.annotate.features.webhooks import webhooks as services
 from allpairs.annotate.frame.access import people
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.frame.web.problems import LONGEST_BODY, Wrong
-from allpairs.annotate.kit.api.operation import Call
+from allpairs.annotate.kit.api import Call
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Role, Side, version_of
 from allpairs.db.errors import Busy, InputError

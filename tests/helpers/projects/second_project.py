@@ -31,7 +31,7 @@ from allpairs.annotate.features.webhooks import webhooks
 from allpairs.annotate.frame.access import invitations, people
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import Refused
-from allpairs.annotate.kit.api.operation import Operation
+from allpairs.annotate.kit.api import Operation
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.item import CorpusItem

@@ -103,7 +103,7 @@ def test_every_id_of_a_project_goes_out_once(engine: Engine, project: int, tmp_p
     match_export.write_matches(project, "groups", file)
     assert Counter(row["id"] for row in read(file)) == every
     kept = read_groups(engine, project, 0, 100)
-    assert Counter(name for group in kept.groups for _, names in group.texts for name in names) == every
+    assert Counter(name for group in kept.groups for text in group.texts for name in text.ids) == every
     assert kept.update is not None and (kept.update.groups, kept.update.texts) == (len(kept.groups), about.grouped)
 
     for form in Form:

@@ -253,9 +253,13 @@ def test_a_shadow_is_compared_on_requests_until_either_changes(engine: Engine, e
     wait_for(lambda: loaded.shadow(row.project_id) is not None)
     first = ask_and_compare()
     assert first.texts == len(ASKED) and 10 * len(ASKED) <= first.pairs <= 20 * len(ASKED)
-    assert 0 < first.shared <= len(ASKED) and abs(first.more) <= first.away and 0 < first.away < first.pairs
+    assert (
+        0 < first.shared <= 1
+        and abs(first.p_mean_difference) <= first.p_mean_distance
+        and 0 < first.p_mean_distance < 1
+    )
     second = ask_and_compare()
-    assert (second.texts, second.pairs, second.shared) == (2 * first.texts, 2 * first.pairs, 2 * first.shared)
+    assert (second.texts, second.pairs, second.shared) == (2 * first.texts, 2 * first.pairs, first.shared)
     publish(engine, row.project_id, 2, "again", SHADOW)
     assert read_service(engine, row.project_id).agreement is None
     publish(engine, row.project_id, 2)  # the shadow wins

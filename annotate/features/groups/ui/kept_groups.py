@@ -3,7 +3,7 @@
 import streamlit as st
 
 from allpairs.annotate.features.groups.groups import ItemGroups
-from allpairs.annotate.features.groups.kept_groups import Told, change_in_words, read_news
+from allpairs.annotate.features.groups.kept_groups import KeptGroupChange, NamedText, change_in_words, read_news
 from allpairs.annotate.features.groups.kept_groups_preview import (
     LARGEST,
     GroupsPreview,
@@ -17,7 +17,6 @@ from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.domain import Clustering
-from allpairs.db.projects.stable_groups import Named
 from allpairs.db.schema.tables import GroupUpdate
 
 MOST_CHANGES = 20  # changes
@@ -70,16 +69,16 @@ def _made(update: GroupUpdate) -> str:
     )
 
 
-def _by_update(changes: list[Told]) -> dict[str, list[Told]]:
+def _by_update(changes: list[KeptGroupChange]) -> dict[str, list[KeptGroupChange]]:
     """Return the changes by the moment and the round of their update, the newest first."""
-    changes_by_title: dict[str, list[Told]] = {}
+    changes_by_title: dict[str, list[KeptGroupChange]] = {}
     for change in changes:
-        title = f"{change.at:%d %b %Y %H:%M}, {literal(round_name(change.matcher))}"
+        title = f"{change.at:%d %b %Y %H:%M}, {literal(round_name(change.round))}"
         changes_by_title.setdefault(title, []).append(change)
     return changes_by_title
 
 
-def _line(change: Told) -> str:
+def _line(change: KeptGroupChange) -> str:
     texts = [
         *_named("added", change.texts_added, change.added),
         *_named("removed", change.texts_removed, change.removed),
@@ -87,8 +86,8 @@ def _line(change: Told) -> str:
     return f"- **{change.group}** {change_in_words(change)}" + (f" · {'; '.join(texts)}" if texts else "")
 
 
-def _named(verb: str, texts: list[Named], count: int) -> list[str]:
+def _named(verb: str, texts: list[NamedText], count: int) -> list[str]:
     """Return the first ids of these texts in words; nothing if there are none."""
-    names = [literal(name) for _, name in texts[:NAMED]]
+    names = [literal(text.id) for text in texts[:NAMED]]
     more = [f"{count - len(names):,} more"] if count > len(names) else []
     return [f"{verb}: {', '.join([*names, *more])}"] if texts else []

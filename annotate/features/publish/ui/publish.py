@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.features.publish.publications import Service, end, publish, read_service
+from allpairs.annotate.features.publish.publications import Service, ShadowAgreement, end, publish, read_service
 from allpairs.annotate.features.quality.rounds import round_name
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.text.formatting import literal
@@ -11,7 +11,7 @@ from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.drafts import DRAFT
 from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.db.domain import LONGEST_NOTE, PublicationKind
-from allpairs.db.schema.tables import Publication, ShadowCounts, StoredModel
+from allpairs.db.schema.tables import Publication, StoredModel
 
 MODEL, SHADOW = PublicationKind
 WHAT = (
@@ -96,18 +96,16 @@ def _end(project_id: int, kind: PublicationKind, note: str) -> None:
     end(engine(), project_id, kind, st.session_state.get(note, ""))
 
 
-def _agreement(row: ShadowCounts) -> pd.DataFrame:
+def _agreement(agreement: ShadowAgreement) -> pd.DataFrame:
     """Return how far the shadow agrees with the published model, a line for each figure."""
-    texts = max(1, row.texts)
-    pairs = max(1, row.pairs)
     rows = [
-        ("Texts compared", f"{row.texts:,}"),
-        ("Same best candidate", f"{row.same_best / texts:.1%}"),
-        ("First ten candidates in common", f"{row.shared / texts:.1%}"),
-        ("Mean difference of p (shadow less published)", f"{row.more / pairs:+.3f}"),
-        ("Mean size of the difference", f"{row.away / pairs:.3f}"),
-        ("Matches of the shadow alone (p ≥ ½)", f"{row.gained:,} of {row.pairs:,}"),
-        ("Matches of the published model alone (p ≥ ½)", f"{row.lost:,} of {row.pairs:,}"),
+        ("Texts compared", f"{agreement.texts:,}"),
+        ("Same best candidate", f"{agreement.same_best:.1%}"),
+        ("First ten candidates in common", f"{agreement.shared:.1%}"),
+        ("Mean difference of p (shadow less published)", f"{agreement.p_mean_difference:+.3f}"),
+        ("Mean size of the difference", f"{agreement.p_mean_distance:.3f}"),
+        ("Matches of the shadow alone (p ≥ ½)", f"{agreement.gained:,} of {agreement.pairs:,}"),
+        ("Matches of the published model alone (p ≥ ½)", f"{agreement.lost:,} of {agreement.pairs:,}"),
     ]
     return pd.DataFrame(rows, columns=["Figure", "Value"])
 

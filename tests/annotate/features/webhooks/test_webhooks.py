@@ -38,10 +38,10 @@ def counts(engine: Engine) -> list[int | None]:
 
 def test_what_is_done_to_a_webhook_is_recorded_without_secrets(engine: Engine, project: int) -> None:
     made = services.add(engine, project, f"{URL}?token=hidden", ["training.failed", "batch.ready"])
-    other = services.renew_secret(engine, project, made.webhook_id)
-    services.switch(engine, project, made.webhook_id, False)
-    services.switch(engine, project, made.webhook_id, False)  # changes nothing
-    services.remove(engine, project, made.webhook_id)
+    other = services.renew_secret(engine, project, made.id)
+    services.switch(engine, project, made.id, False)
+    services.switch(engine, project, made.id, False)  # changes nothing
+    services.remove(engine, project, made.id)
     found = events(engine, project, 10).events
     assert [event.kind for event in reversed(found)] == [
         EventKind.WEBHOOK_ADDED, EventKind.WEBHOOK_CHANGED, EventKind.WEBHOOK_CHANGED, EventKind.WEBHOOK_REMOVED,
@@ -77,7 +77,7 @@ def test_a_test_goes_to_one_webhook_that_is_on(engine: Engine, project: int) -> 
     one, other = add_webhook(engine, project, NoticeKind.BATCH_READY), add_webhook(engine, project)
     services.send_test(engine, project, one)
     (logged,) = services.deliveries(engine, project, one)
-    assert (logged.kind, logged.delivery.state) == (NoticeKind.TEST, DeliveryState.WAITING)
+    assert (logged.kind, logged.state) == (NoticeKind.TEST, DeliveryState.WAITING)
     assert services.deliveries(engine, project, other) == []
     services.switch(engine, project, one, False)
     with pytest.raises(InputError, match="off"):
@@ -94,7 +94,7 @@ def test_only_what_did_not_arrive_is_sent_again(engine: Engine, project: int) ->
         if again:
             services.send_again(engine, project, number)
             (logged,) = services.deliveries(engine, project, webhook)
-            assert (logged.delivery.state, logged.delivery.attempts) == (DeliveryState.WAITING, 0)
+            assert (logged.state, logged.attempts) == (DeliveryState.WAITING, 0)
         else:
             with pytest.raises(InputError):
                 services.send_again(engine, project, number)

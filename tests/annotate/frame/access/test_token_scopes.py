@@ -20,7 +20,7 @@ from allpairs.annotate.frame.web.base_path import DESCRIPTION
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.frame.web.prometheus import PATH as METRICS
 from allpairs.annotate.frame.web.prometheus import Telemetry
-from allpairs.annotate.kit.api.operation import Operation
+from allpairs.annotate.kit.api import Operation
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Role, Scope
 from allpairs.db.errors import InputError
