@@ -161,7 +161,7 @@ def list_publications(call: Call) -> PublicationList:
 PUBLICATIONS = f"{PROJECT_PATH}/publications"
 UNANSWERED = {
     409: "No model is published, the project is archived, or a record does not fit it; the problem says which.",
-    UNAVAILABLE: "No process answers `match`, it is loading the model, or the database does not answer: see the problem.",
+    UNAVAILABLE: "No process answers `match`, it is loading the model, or the database does not answer; see there.",
 }
 OPERATIONS = (
     Operation("POST", f"{PROJECT_PATH}/match", match, Scope.READ, Right.SEE, problems=UNANSWERED, slow=True),
