@@ -4,8 +4,8 @@ import streamlit as st
 
 from allpairs.annotate.features.experiments.experiments import list_experiments
 from allpairs.annotate.features.experiments.ui.form import encoder_form, experiment_form
-from allpairs.annotate.features.experiments.ui.results import results, standing
-from allpairs.annotate.features.papers.ui.work_list import chosen, running
+from allpairs.annotate.features.experiments.ui.results import experiment_results, standing
+from allpairs.annotate.features.papers.ui.work_list import choose_ended, running
 from allpairs.annotate.kit.ui.state import current_project, engine
 
 
@@ -25,9 +25,9 @@ def main() -> None:
         st.caption("There are no experiments yet.")
         return
     running(found, lambda: list_experiments(engine()), standing)
-    if shown := chosen(found, "experiment_shown"):
+    if shown := choose_ended(found, "experiment_shown"):
         standing(shown)
-        results(shown)
+        experiment_results(shown)
 
 
 main()

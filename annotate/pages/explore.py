@@ -7,7 +7,7 @@ import streamlit as st
 from allpairs.annotate.features.explore.ui.compare import compare_view
 from allpairs.annotate.features.explore.ui.matches import matches_view
 from allpairs.annotate.features.explore.ui.mistakes import mistakes_view
-from allpairs.annotate.features.explore.ui.round import choose_round, preparation, start
+from allpairs.annotate.features.explore.ui.round import choose_round, preparation, start_preparation
 from allpairs.annotate.features.explore.ui.search import search_view
 from allpairs.annotate.features.groups.ui.groups import groups_view
 from allpairs.annotate.kit.jobs import prepared
@@ -49,7 +49,7 @@ def main() -> None:
         persist_state="session",
     )
     chosen = choose_round(project.id, rounds)
-    start(chosen)
+    start_preparation(chosen)
     if view not in (SEARCH, COMPARE):  # one needs no prepared round, the other two
         preparation(project.id, chosen)
         if chosen.exploration is None:

@@ -9,9 +9,9 @@ from allpairs.annotate.features.label.end_audit import drop_audit_batch
 from allpairs.annotate.features.label.pair_reason import last_answered, reasons
 from allpairs.annotate.features.label.queue import (
     AuditBatch,
+    LabelStanding,
     Reason,
     Receipt,
-    Standing,
     ask_if_due,
     audit_batch_of,
     look,
@@ -20,7 +20,7 @@ from allpairs.annotate.features.label.queue import (
     serve,
 )
 from allpairs.annotate.features.label.shown_pairs import Pair
-from allpairs.annotate.features.label.ui.card import AUDIT_BATCHES, PAGE_STYLE, card, outbox, why_empty
+from allpairs.annotate.features.label.ui.card import AUDIT_BATCHES, PAGE_STYLE, label_card, outbox, why_empty
 from allpairs.annotate.features.label.ui.guidelines import panel
 from allpairs.annotate.features.label.ui.why import why
 from allpairs.annotate.features.projects.training_outlook import outlook_in_words, outlook_of
@@ -86,7 +86,7 @@ def _desk(database: Engine, project_id: int, name: str, who: str, settings: Sett
     )
     before = [] if sent.attempt else recent(database, project_id, who, audit_batch=audit_batch is not None)
     beside = panel(database, project_id, who, settings.guidelines, standing.progress.round_id, sent.guidelines)
-    card(key, project_id, who, question, sent, receipt, pairs, standing, audit_batch, before, grouped, beside)
+    label_card(key, project_id, who, question, sent, receipt, pairs, standing, audit_batch, before, grouped, beside)
     outlook = None if audit_batch is not None else outlook_of(database, project_id, standing.progress)
     for words_below in (standing.note, outlook_in_words(outlook, words()) if outlook else ""):
         if words_below:
@@ -203,7 +203,7 @@ def is_unfinished(job: Job | None) -> bool:
     return job is not None and job.state in OPEN
 
 
-def _under_way(job: Job, standing: Standing, audit_batch: AuditBatch | None) -> str:
+def _under_way(job: Job, standing: LabelStanding, audit_batch: AuditBatch | None) -> str:
     """Return what the job does, for an annotator."""
     if job.kind != NEXT_ROUND:
         return _("Updating the figures")
@@ -213,7 +213,7 @@ def _under_way(job: Job, standing: Standing, audit_batch: AuditBatch | None) -> 
     return _("Preparing the next batch") if waited_for else _("Evaluating the model in the background")
 
 
-def _outline(standing: Standing, audit_batch: AuditBatch | None) -> tuple[object, ...]:
+def _outline(standing: LabelStanding, audit_batch: AuditBatch | None) -> tuple[object, ...]:
     """Return the parts of the standing that change the page."""
     open_audit_batch = standing.audit_batch.round_id if standing.audit_batch and standing.audit_batch.left else None
     why = why_empty(standing, audit_batch)
@@ -234,7 +234,7 @@ def without_keyboard(
     who: str,
     question: str,
     pair: Pair | None,
-    standing: Standing,
+    standing: LabelStanding,
     audit_batch: AuditBatch | None,
 ) -> None:
     """Draw the same pair with plain Streamlit buttons."""

@@ -10,8 +10,8 @@ from allpairs.annotate.features.quality.rounds import read_report
 from allpairs.annotate.features.quality.ui.activity import tally_of
 from allpairs.annotate.features.quality.ui.audit import audit
 from allpairs.annotate.features.quality.ui.curves import curves
-from allpairs.annotate.features.quality.ui.people import people
-from allpairs.annotate.features.quality.ui.summary import summary
+from allpairs.annotate.features.quality.ui.people import people_tab
+from allpairs.annotate.features.quality.ui.summary import summary_tab
 from allpairs.annotate.features.review.ui.checks import fast_answers_line
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.figure import print_style
@@ -48,9 +48,9 @@ def draw_tabs(project: Project) -> None:
         )
         return
     contents: dict[str, Callable[[], None]] = {
-        "Summary": partial(summary, report, project.id, TABS),
+        "Summary": partial(summary_tab, report, project.id, TABS),
         "Curves": partial(curves, report, project.id),
-        "People": partial(people, report, project.id),
+        "People": partial(people_tab, report, project.id),
         "Audit": partial(audit, report, project.id),
         "Model": partial(model, report, project),
     }

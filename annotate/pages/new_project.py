@@ -4,10 +4,10 @@ import streamlit as st
 
 from allpairs.annotate.features.new_project.ui.contents import pairs_in_words, propose, texts_in_words
 from allpairs.annotate.features.new_project.ui.create import bar, create, summary
-from allpairs.annotate.features.new_project.ui.files import Files, choose_files
+from allpairs.annotate.features.new_project.ui.files import ChosenFiles, choose_files
 from allpairs.annotate.features.new_project.ui.question import ask_question
 from allpairs.annotate.features.projects.lifecycle import name_problem, suggested_name
-from allpairs.annotate.features.settings.ui.form import advanced_form, problems
+from allpairs.annotate.features.settings.ui.form import advanced_form, setting_problems
 from allpairs.annotate.kit.text.formatting import literal, sentence
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.domain import Settings
@@ -33,7 +33,7 @@ def main() -> None:
         entered |= advanced_form(Settings.model_validate({}).model_dump(), KEY)
         with place:
             summary(name, files.findings, entered)
-    missing = [*files.missing, *(unnamed if files.lists else ()), *problems(entered)]
+    missing = [*files.missing, *(unnamed if files.lists else ()), *setting_problems(entered)]
     ready = ""
     if files.findings is not None:
         ready = f"Ready: {texts_in_words(files.findings)}, {pairs_in_words(files.findings)}."
@@ -44,7 +44,7 @@ def main() -> None:
             create(name, files.source, entered)
 
 
-def choose_name(files: Files) -> tuple[str, list[str]]:
+def choose_name(files: ChosenFiles) -> tuple[str, list[str]]:
     """Draw the project's name, guessed from the files' names; return it, and what is wrong with it."""
     if files.lists:
         propose("new_name", suggested_name(engine(), [one.path.name for one in files.lists]), [""])

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.features.projects.list_view import read_overview
 from allpairs.annotate.features.projects.next_step import NextStep, Standing, next_step, read_standing
-from allpairs.annotate.features.projects.ui.card import figures, size
+from allpairs.annotate.features.projects.ui.card import project_figures, size
 from allpairs.annotate.features.projects.ui.next_step import batch_bar, job_in_words, steps
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import rights
@@ -47,7 +47,7 @@ def project_state(database: Engine, project_id: int, mine: Set[Right]) -> None:
     found = read_standing(database, project_id)
     st.caption(size(project))
     what_next(found, next_step(found, mine, words()))
-    figures(project)
+    project_figures(project)
     st.subheader(_("How it works"), anchor=False)
     steps(found)
 

@@ -4,9 +4,9 @@ import streamlit as st
 
 from allpairs.annotate.features.papers.runs import list_runs
 from allpairs.annotate.features.papers.ui.form import pipeline_card
-from allpairs.annotate.features.papers.ui.results import made
-from allpairs.annotate.features.papers.ui.run import results, standing
-from allpairs.annotate.features.papers.ui.work_list import chosen, running
+from allpairs.annotate.features.papers.ui.results import run_outputs
+from allpairs.annotate.features.papers.ui.run import run_results, run_standing
+from allpairs.annotate.features.papers.ui.work_list import choose_ended, running
 from allpairs.annotate.features.studies.ui.start import study_list
 from allpairs.annotate.kit.ui.state import current_project, engine
 from allpairs.learner.light.catalog import PIPELINES
@@ -20,18 +20,18 @@ def main() -> None:
         st.info("There is no project yet. Create one on the page “New project”.", icon=":material/add:")
         return
     found = list_runs(engine(), project.id)
-    running(found, lambda: list_runs(engine(), project.id), standing)
+    running(found, lambda: list_runs(engine(), project.id), run_standing)
     for name in PIPELINES:
         pipeline_card(project.id, name)
     if not found:
         st.caption("There are no runs yet.")
-    shown = chosen(found, "run_shown")
+    shown = choose_ended(found, "run_shown")
     if shown:
-        standing(shown)
-        made(project.id, shown.id)
+        run_standing(shown)
+        run_outputs(project.id, shown.id)
     study_list(project.id)
     if shown:
-        results(shown)
+        run_results(shown)
 
 
 main()

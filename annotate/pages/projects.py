@@ -7,7 +7,7 @@ import streamlit as st
 from allpairs.annotate.features.projects.lifecycle import Binned, list_archive, list_bin
 from allpairs.annotate.features.projects.list_view import ORDERS, Overview, arranged, read_overviews
 from allpairs.annotate.features.projects.ui.card import project_card
-from allpairs.annotate.features.projects.ui.dialogs import REMOVE, ask, open_dialog, restore, undo_bar
+from allpairs.annotate.features.projects.ui.dialogs import REMOVE, ask, open_dialog, restore_from_page, undo_bar
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.text.formatting import ago, literal
 from allpairs.annotate.kit.ui.language import _
@@ -85,7 +85,7 @@ def _binned(project: Binned) -> None:
             "Restore",
             key=f"unbin_{project.id}",
             icon=":material/undo:",
-            on_click=restore,
+            on_click=restore_from_page,
             args=(project.id, project.name),
         )
         st.button(

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from allpairs.annotate.features.studies.rating_studies import Standing, list_studies
+from allpairs.annotate.features.studies.rating_studies import StudyStanding, list_studies
 from allpairs.annotate.features.studies.ui.desk import rating_desk
 from allpairs.annotate.features.studies.ui.results import study_results
 from allpairs.annotate.frame.access.roles import Right
@@ -51,7 +51,7 @@ def main() -> None:
     study_results(project.id, standing)
 
 
-def _wanted(found: list[Standing]) -> Standing:
+def _wanted(found: list[StudyStanding]) -> StudyStanding:
     """Return the study that `?study=NUMBER` names, else the newest one."""
     named = st.query_params.get("study")
     return next((one for one in found if str(one.study.id) == named), found[0])

@@ -3,12 +3,18 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from allpairs.annotate.features.projects.lifecycle import KEPT, bin_project
+from allpairs.annotate.features.projects.lifecycle import BIN_TIME, bin_project
 from allpairs.annotate.features.projects.projects import update_settings
 from allpairs.annotate.features.raters.ui import rater_settings
 from allpairs.annotate.features.settings.progress import situation_of
 from allpairs.annotate.features.settings.setting_effects import implications
-from allpairs.annotate.features.settings.ui.form import advanced_form, fill_form, follow_others, problems, question_form
+from allpairs.annotate.features.settings.ui.form import (
+    advanced_form,
+    fill_form,
+    follow_others,
+    question_form,
+    setting_problems,
+)
 from allpairs.annotate.features.settings.ui.strategy_preview import strategy_preview
 from allpairs.annotate.features.webhooks.ui import webhooks
 from allpairs.annotate.kit.text.formatting import literal
@@ -38,7 +44,7 @@ def main() -> None:
     key = f"settings_{project.id}"
     follow_others(stored, key)
     entered = question_form(stored, key) | advanced_form(stored, key, FIXED, places)
-    wrong = problems(entered)
+    wrong = setting_problems(entered)
     with places["Batches"]:
         strategy_preview(project.id, entered, possible=not wrong)
     save(project, entered, wrong, key)
@@ -92,8 +98,8 @@ def danger(project: Project) -> None:
     """Draw the deletion of the project, confirmed by typing its name."""
     st.subheader("Delete project", anchor=False)
     st.write(
-        f"Its texts, labels, rounds and models stay in the bin on the page “Projects” for {KEPT.days} days and can be "
-        "restored. After that they are removed permanently. The page “Export” exports all of it as one file."
+        f"Its texts, labels, rounds and models stay in the bin on the page “Projects” for {BIN_TIME.days} days and can "
+        "be restored. After that they are removed permanently. The page “Export” exports all of it as one file."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(f"To confirm, type its name: {literal(project.name)}", key=f"confirm_{project.id}")

@@ -147,9 +147,9 @@ def run(folder: Path, texts: int, new: int) -> None:
     path = folder / "new.csv"
     path.write_text("id,text\n" + "".join(f"new-{at},{text_of(texts + at)} new\n" for at in range(new)))
     with watch.step("preview"):
-        change_texts.preview(engine, NAME, change_texts.Source(path))
+        change_texts.preview_change(engine, NAME, change_texts.TextFile(path))
     with watch.step("apply"):
-        print(change_texts.apply(engine, NAME, change_texts.Source(path)).counts)
+        print(change_texts.apply(engine, NAME, change_texts.TextFile(path)).counts)
     with watch.step("read the project"), reading(engine) as session:
         data = read_project(session, project_id)
     with watch.step("vectors of the model"):
@@ -157,7 +157,7 @@ def run(folder: Path, texts: int, new: int) -> None:
     with watch.step("vectors of the pre-trained encoder"):
         assert len(pretrained_vectors(project_id, data, data.settings, no_progress)) == texts + new
     with watch.step("undo"):
-        change_texts.undo(engine, project_id)
+        change_texts.undo_text_change(engine, project_id)
 
 
 def _pretrained_path(project_id: int, data: ProjectData) -> Path:

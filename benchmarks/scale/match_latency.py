@@ -23,7 +23,7 @@ import numpy as np
 import psutil
 from sqlalchemy import Engine, func, select
 
-from allpairs.annotate.features.publish.publications import publish
+from allpairs.annotate.features.publish.publications import publish_round
 from allpairs.client import ApiError, Client, RemoteProject
 from allpairs.db.corpus.corpus import Corpus, CorpusItem
 from allpairs.db.domain import DEFAULT_ENCODER, Kind, Settings, Side, Split
@@ -104,7 +104,7 @@ def make(engine: Engine, items: int) -> None:
             project_id=project_id, number=1, folder=f"{folder}/model", encoder=DEFAULT_ENCODER, w=20.0, b=-12.0
         )
         session.add(row)
-    publish(engine, project_id, 1)
+    publish_round(engine, project_id, 1)
 
 
 def write_vectors(path: Path, texts: list[str], terms: CorpusTerms, rng: np.random.Generator) -> np.ndarray:

@@ -87,7 +87,7 @@ def test_names_are_names_whatever_signs_they_have(engine: Engine, project: int) 
 )  # fmt: skip
 def test_a_message_of_another_shape_has_no_events(monkeypatch: pytest.MonkeyPatch, message: Any) -> None:
     monkeypatch.setattr(card.st, "session_state", {"card": {"outbox": message}})
-    assert card.outbox("card") == card.Message()
+    assert card.outbox("card") == card.CardMessage()
 
 
 def test_a_message_without_end_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from allpairs.annotate.features.labels.import_report import ImportProblem, Report, Trouble, recording
+from allpairs.annotate.features.labels.import_report import ImportProblem, ImportReport, Trouble, recording
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.csv_writer import csv_text, write_csv
 from allpairs.db.corpus.files import column_names, read_rows
@@ -85,7 +85,7 @@ def simulated(texts: Sequence[str], path: Path) -> None:
 
 
 def problems(texts: Sequence[str], path: Path) -> None:
-    with recording(Report(), path) as recorder:
+    with recording(ImportReport(), path) as recorder:
         for text in texts:
             recorder.add(ImportProblem(1, Trouble.UNKNOWN, text, text, text, text, text))
 

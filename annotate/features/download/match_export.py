@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet
 from sqlalchemy import Engine
 
-from allpairs.annotate.features.papers.runs import list_runs, made_by
+from allpairs.annotate.features.papers.runs import list_runs, outputs_of
 from allpairs.annotate.features.quality.rounds import offered_threshold
 from allpairs.db.corpus.table_files import write_table
 from allpairs.db.domain import Kind
@@ -57,7 +57,7 @@ class MatchWork:
     texts: int  # number of the project's newest change of texts
 
 
-def work(engine: Engine, project_id: int) -> MatchWork:
+def match_work(engine: Engine, project_id: int) -> MatchWork:
     """Return the rounds to search with, and the progress of the newest search."""
     with reading(engine) as session:
         known = {matcher.number: offered_threshold(matcher) for matcher in matchers_of(session, project_id)}
@@ -73,7 +73,7 @@ def rerankers(engine: Engine, project_id: int) -> dict[str, str]:
     return {
         str(output.path.relative_to(runs_folder().resolve())): f"{output.title}, {run.job.created_at:%d %b %H:%M}"
         for run in list_runs(engine, project_id)
-        for output in made_by(run.id)
+        for output in outputs_of(run.id)
         if output.kind == RERANKER
     }
 

@@ -22,7 +22,7 @@ from allpairs.annotate.features.archives.project_export import export_project
 from allpairs.annotate.features.download.match_export import write_matches
 from allpairs.annotate.features.labels.export import export_dataset, export_labels
 from allpairs.annotate.features.labels.formats import Form
-from allpairs.annotate.features.papers.runs import made
+from allpairs.annotate.features.papers.runs import run_output
 from allpairs.annotate.features.publish.model_export import ADDRESS, MOST_ID, download, safe_name
 from allpairs.annotate.features.studies.rating_export import write_study
 from allpairs.annotate.frame.access.roles import Right
@@ -176,7 +176,7 @@ def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Req
     number = request.query_params.get("number", "")
     if not _is_number(number):
         raise InputError(f"there is no output number {shown(number)}; use the links on the page “Pipelines”")
-    output = made(engine, project_id, request.query_params.get("run", ""), int(number))
+    output = run_output(engine, project_id, request.query_params.get("run", ""), int(number))
     if not output.path.is_dir():
         return output.path
     with held(output.path):

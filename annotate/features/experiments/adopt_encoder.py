@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.features.papers.runs import made
+from allpairs.annotate.features.papers.runs import run_output
 from allpairs.annotate.features.projects.projects import update_settings
 from allpairs.annotate.features.settings.progress import situation_of
 from allpairs.annotate.features.settings.setting_effects import implications
@@ -23,7 +23,7 @@ def plan_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> t
 
     Raises InputError if the run made no encoder of that number, or one for each list.
     """
-    output = made(engine, project_id, run_id, number)
+    output = run_output(engine, project_id, run_id, number)
     folders = encoders_in(output.path) if output.kind == BIENCODER else []
     if len(folders) != 1:
         raise InputError(f"a project cannot use {output.title}: it needs one encoder for both texts")

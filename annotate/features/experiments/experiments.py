@@ -61,7 +61,7 @@ class ExperimentRow:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedEncoder:
     """An encoder of a finished comparison: its row, its name or folder, and its average precision on labels."""
 
     row: str
@@ -199,13 +199,13 @@ def _rows_of(encoders: Sequence[str]) -> dict[str, str]:
     return encoder_by_name
 
 
-def compared_encoders(id_: str) -> list[Compared]:
+def compared_encoders(id_: str) -> list[ComparedEncoder]:
     """Return the encoders that a finished comparison has measured, the best first; none of other experiments."""
     rows = read_rows_of(experiment_folder(id_), ENCODERS)
-    return [Compared(row["row"], row["encoder"], row["labels_ap"]) for row in rows]
+    return [ComparedEncoder(row["row"], row["encoder"], row["labels_ap"]) for row in rows]
 
 
-def delete(engine: Engine, id_: str) -> None:
+def delete_experiment(engine: Engine, id_: str) -> None:
     """Delete the experiment's files and its job's row. Raises InputError while it is open."""
     with reading(engine) as session:
         job = _job(session, id_)

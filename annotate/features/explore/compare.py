@@ -14,7 +14,7 @@ BITS = 31  # of an item's id
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedPairs:
     """Pairs with both probabilities, (n,) float64, the greatest change first; scored: by the second round.
 
     bound: the pair is missing from one round's stored pairs, so its p there is an upper bound, and its change a lower
@@ -35,16 +35,16 @@ class Compared:
         """The rise of p, (n,) float64."""
         return self.after - self.before
 
-    def take(self, chosen: np.ndarray | slice) -> "Compared":
+    def take(self, chosen: np.ndarray | slice) -> "ComparedPairs":
         """Return the pairs at these positions, in this order."""
         rest = (self.before, self.after, self.bound, self.truth)
-        return Compared(self.scored.take(chosen), *(column[chosen] for column in rest))
+        return ComparedPairs(self.scored.take(chosen), *(column[chosen] for column in rest))
 
 
-def compare(first: Round, second: Round) -> Compared:
+def compare_rounds(first: Round, second: Round) -> ComparedPairs:
     """Compare all known pairs and the best 20,000 of each round, by falling change of p. Both need an output layer."""
-    first_pairs = _kept(first)
-    second_pairs = _kept(second)
+    first_pairs = _stored_pairs(first)
+    second_pairs = _stored_pairs(second)
     keys = np.unique(np.concatenate([first_pairs.compared, second_pairs.compared]))
     before, bound_before = first_pairs.look_up(keys)
     after, bound_after = second_pairs.look_up(keys)
@@ -58,22 +58,22 @@ def compare(first: Round, second: Round) -> Compared:
     truth = np.maximum(first_pairs.truth_of(keys), second_pairs.truth_of(keys))
     order = np.argsort(-np.abs(p_after - p_before), kind="stable")
     columns = (p_before, p_after, bound_before | bound_after, truth)
-    return Compared(scored.take(order), *(column[order] for column in columns))
+    return ComparedPairs(scored.take(order), *(column[order] for column in columns))
 
 
-def drawn(compared: Compared, rng: np.random.Generator) -> np.ndarray:
+def drawn(compared: ComparedPairs, rng: np.random.Generator) -> np.ndarray:
     """Return the positions of the pairs to plot: half of them the most changed, the others sampled from the rest."""
     most = np.arange(min(len(compared), DRAWN // 2))
     rest = np.arange(len(most), len(compared))
     return np.concatenate([most, rng.choice(rest, size=min(len(rest), DRAWN - len(most)), replace=False)])
 
 
-def points_table(compared: Compared) -> pd.DataFrame:
+def points_table(compared: ComparedPairs) -> pd.DataFrame:
     """Return one row for each pair, with both probabilities."""
     return pd.DataFrame({"p_before": compared.before, "p_after": compared.after})
 
 
-def changes_table(compared: Compared, texts: Mapping[int, str]) -> pd.DataFrame:
+def changes_table(compared: ComparedPairs, texts: Mapping[int, str]) -> pd.DataFrame:
     """Return one row for each pair: both texts, both probabilities, the change, and the known answer (1, 0, empty)."""
     left = compared.scored.left.tolist()
     right = compared.scored.right.tolist()
@@ -90,7 +90,7 @@ def changes_table(compared: Compared, texts: Mapping[int, str]) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _StoredPairs:
     """The pairs that a round has stored, by key, ascending; lowest: the score below which pairs are not stored.
 
     compared: the keys of the pairs to compare; known, truth: the keys of the known pairs, ascending, and their answers.
@@ -116,14 +116,14 @@ class _Kept:
         return np.where(is_known, self.truth[places], np.int8(-1))
 
 
-def _kept(round_: Round) -> _Kept:
+def _stored_pairs(round_: Round) -> _StoredPairs:
     best = best_pairs(round_)
     known = known_pairs(round_)
     of_best = _keys(best)
     of_known = _keys(known.scored)
     keys, first = np.unique(np.concatenate([of_best, of_known]), return_index=True)
     order = np.argsort(of_known)
-    return _Kept(
+    return _StoredPairs(
         keys,
         np.concatenate([best.score, known.scored.score])[first],
         float(best.score[-1]),

@@ -112,7 +112,7 @@ def curve_table(evaluation: Evaluation, low: float, high: float) -> pd.DataFrame
     return table[table["score"].between(low, high)] if "score" in table else table
 
 
-def write_matches(engine: Engine, round_: Round, threshold: float, path: Path) -> int:
+def write_round_matches(engine: Engine, round_: Round, threshold: float, path: Path) -> int:
     """Write the matches for all ids, equal texts of one list first, to the CSV file and return the number of rows.
 
     Raises Refused without the right to export the project's data.

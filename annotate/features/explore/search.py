@@ -20,7 +20,7 @@ MOST_ITEMS = 20  # items to show
 
 
 @dataclass(frozen=True)
-class Near:
+class NearItem:
     """An item that a search found, why it scores so, and the pair it forms with the searched item, if there is one."""
 
     item_id: int
@@ -53,25 +53,25 @@ def work(engine: Engine, project_id: int, job_id: str) -> JobProgress:
         return JobProgress(job_of(session, project_id, job_id), bool(live_workers(session)))
 
 
-def found(project_id: int, job_id: str) -> Search | None:
+def search_result(project_id: int, job_id: str) -> Search | None:
     """Return the result of the search; None if there is none yet, or no longer."""
     return read_search(project_id, job_id)
 
 
-def nearest(engine: Engine, project_id: int, kind: Kind, search: Search, shown_hits: slice) -> list[Near]:
+def nearest_items(engine: Engine, project_id: int, kind: Kind, search: Search, shown_hits: slice) -> list[NearItem]:
     """Return some hits of a search, the nearest first, with what is known of the pairs they form."""
     hits = search.hits[shown_hits]
     ids = [hit.item_id for hit in hits]
     with reading(engine) as session:
         if search.item_id is None:
             texts = item_texts(session, ids)
-            return [Near(hit.item_id, texts[hit.item_id], hit.score, hit.p, hit.why, None) for hit in hits]
+            return [NearItem(hit.item_id, texts[hit.item_id], hit.score, hit.p, hit.why, None) for hit in hits]
         left = session.get_one(Item, search.item_id).side == Side.LEFT
         pairs = [_pair(search.item_id, id_, kind, left) for id_ in ids]
         rows = shown(session, project_id, pairs, [hit.score for hit in hits], [hit.p for hit in hits])
     texts_of = [row.right if row.right_id == hit.item_id else row.left for hit, row in zip(hits, rows, strict=True)]
     return [
-        Near(hit.item_id, text, hit.score, hit.p, hit.why, replace(row, why=hit.why))
+        NearItem(hit.item_id, text, hit.score, hit.p, hit.why, replace(row, why=hit.why))
         for hit, text, row in zip(hits, texts_of, rows, strict=True)
     ]
 

@@ -119,7 +119,7 @@ def _rows(pairs: list[Pair]) -> np.ndarray:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def groups_of(
+def groups_of_matches(
     matcher: StoredModel,
     matches: Scored,
     threshold: float,
@@ -164,7 +164,7 @@ def _among(scored: Scored, pairs: np.ndarray) -> np.ndarray:
     return np.isin(scored.left * wide + scored.right, pairs[:, 0] * wide + pairs[:, 1])
 
 
-def open_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:
+def open_group_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:
     """Return the unlabelled pairs of these items that may be used for training.
 
     Raises InputError for too many items, and for items of another project.
@@ -226,7 +226,7 @@ def last_act(engine: Engine, project_id: int, annotator: str) -> tuple[str, int]
         return newest_act(session, project_id, annotator, ACT, UNDO)
 
 
-def undo(engine: Engine, project_id: int, annotator: str, act: str) -> None:
+def undo_group_answer(engine: Engine, project_id: int, annotator: str, act: str) -> None:
     """Undo the group answer on all pairs that this annotator has not changed since."""
     with acting(engine, Right.LABEL, project_id, annotator) as session:
         lock_answers(session, project_id)

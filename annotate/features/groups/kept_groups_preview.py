@@ -36,7 +36,7 @@ def update_to_preview(engine: Engine, project_id: int) -> int | None:
     return None if update is None or update.texts > MOST_TEXTS else update.id
 
 
-def preview(engine: Engine, project_id: int, items: np.ndarray, group: np.ndarray) -> GroupsPreview:
+def preview_groups(engine: Engine, project_id: int, items: np.ndarray, group: np.ndarray) -> GroupsPreview:
     """Return what becomes of the project's groups by these. items: (n,) int64; group: (n,) of each, -1 for none."""
     with reading(engine) as session:
         before = Numbered(*(np.array(column, dtype=np.int64) for column in grouped_items(session, project_id)))

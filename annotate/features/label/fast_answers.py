@@ -22,7 +22,7 @@ KEY = 0.2  # seconds to press a key
 
 
 @dataclass(frozen=True)
-class Act:
+class TimedAct:
     """An annotator's act; texts: the length of each text by its item; seconds: time on screen, if known."""
 
     id: int
@@ -37,7 +37,7 @@ def least_seconds(texts: Mapping[int, int], just_read: Collection[int] = ()) -> 
     return KEY + sum(min(n, BEGINNING) for item, n in texts.items() if item not in just_read) / CHARACTERS
 
 
-def fast_runs(acts: Sequence[Act], least: int, just_read: Collection[int] = ()) -> list[list[Act]]:
+def fast_runs(acts: Sequence[TimedAct], least: int, just_read: Collection[int] = ()) -> list[list[TimedAct]]:
     """Return the longest runs of at least `least` identical answers in a row, each too fast to have read the texts.
 
     acts: of one annotator, in order. A text that was also in the pair before need not be read again; just_read: the
@@ -51,7 +51,7 @@ def fast_runs(acts: Sequence[Act], least: int, just_read: Collection[int] = ()) 
     return [[act for _, act in part] for part in stretches if len(part) >= least]
 
 
-def _marked(acts: Sequence[Act], just_read: Collection[int]) -> Iterator[tuple[AnswerKind | None, Act]]:
+def _marked(acts: Sequence[TimedAct], just_read: Collection[int]) -> Iterator[tuple[AnswerKind | None, TimedAct]]:
     """Yield each act with its answer if that was too fast to have read the texts, else with None."""
     for act in acts:
         fast = act.seconds is not None and act.seconds < least_seconds(act.texts, just_read)
@@ -77,12 +77,12 @@ def note_fast_answers(session: Session, project_id: int, annotator: str, fresh: 
         put_up_again(session, fast, tasks, settings.seed, max(2, looks_of(settings)))
 
 
-def _act(row: Row[*tuple[Any, ...]]) -> Act:
+def _act(row: Row[*tuple[Any, ...]]) -> TimedAct:
     id_, answer, seconds, task_id, left, right, left_length, right_length = row
-    return Act(id_, AnswerKind(answer), seconds, {left: left_length, right: right_length}, task_id)
+    return TimedAct(id_, AnswerKind(answer), seconds, {left: left_length, right: right_length}, task_id)
 
 
-def _begin(session: Session, project_id: int, annotator: str, first: Act) -> FastAnswers:
+def _begin(session: Session, project_id: int, annotator: str, first: TimedAct) -> FastAnswers:
     """Return a new row of fast answers, still without answers."""
     columns = {"project_id": project_id, "annotator": annotator, "answer": first.answer}
     fast = FastAnswers(**columns, first_id=first.id, last_id=first.id - 1, answers=0, seconds=0.0)
@@ -90,7 +90,7 @@ def _begin(session: Session, project_id: int, annotator: str, first: Act) -> Fas
     return fast
 
 
-def _grow(fast: FastAnswers, acts: Sequence[Act]) -> None:
+def _grow(fast: FastAnswers, acts: Sequence[TimedAct]) -> None:
     """Add those acts to the row that are later than its last one."""
     new = [act for act in acts if act.id > fast.last_id]
     fast.answers += len(new)

@@ -35,7 +35,7 @@ class Alike:
 
 
 @dataclass(frozen=True)
-class Scored:
+class RoundScore:
     """A pair's score under a round's model, and its probability if that model is trained."""
 
     number: int
@@ -57,7 +57,7 @@ class Reasons:
     put_up_at: datetime
     chosen_by: int | None  # number of the matcher that chose; 0: the pre-trained encoder
     alike: Sequence[Alike]
-    scores: Sequence[Scored]
+    scores: Sequence[RoundScore]
 
 
 def last_answered(engine: Engine, project_id: int, annotator: str) -> int | None:
@@ -103,15 +103,15 @@ def _alike(session: Session, task: Task) -> list[Alike]:
     return [Alike(texts[left], texts[right], labels.get((left, right)), cosine) for left, right, cosine in pairs]
 
 
-def _scores(session: Session, task: Task, chosen_by: StoredModel | None) -> list[Scored]:
+def _scores(session: Session, task: Task, chosen_by: StoredModel | None) -> list[RoundScore]:
     """Return the scores under the matcher that chose the pair, and under each one since its label."""
     first = chosen_by.number if chosen_by else 0
-    scores = [Scored(first, task.score, task.p)]
+    scores = [RoundScore(first, task.score, task.p)]
     for matcher in reversed(matchers_of(session, task.project_id)):
         score = read_score(matcher, task.left_id, task.right_id) if matcher.number > first else None
         if score is not None:
             p = probability(matcher, np.array([score]))
-            scores.append(Scored(matcher.number, score, None if p is None else float(p[0])))
+            scores.append(RoundScore(matcher.number, score, None if p is None else float(p[0])))
     return scores
 
 

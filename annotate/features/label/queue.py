@@ -13,7 +13,13 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.features.label.fast_answers import note_fast_answers
-from allpairs.annotate.features.label.shown_pairs import Answered, Pair, answered_pairs, slip_in_checks, task_pairs
+from allpairs.annotate.features.label.shown_pairs import (
+    AnsweredPair,
+    Pair,
+    last_answered_pairs,
+    slip_in_checks,
+    task_pairs,
+)
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.kit.jobs.requests import request_audit, request_correction, request_entities, request_round
@@ -44,7 +50,7 @@ log = logging.getLogger(__name__)
 
 RECENT = 50  # answers that can be undone after a reload; older ones are on the page “My answers”
 BUFFER = 200  # pairs that a browser holds, so that fast answers or a lost connection do not interrupt work
-HELD = 40  # of them, the first, that nobody else gets meanwhile
+LEASED = 40  # of them, the first, that nobody else gets meanwhile
 
 
 def _storable(note: Any) -> Any:
@@ -52,7 +58,7 @@ def _storable(note: Any) -> Any:
     return note.replace("\0", "").encode("utf-8", "replace").decode() if isinstance(note, str) else note
 
 
-class Event(BaseModel):
+class AnswerEvent(BaseModel):
     """One act of an annotator, as the browser sends it. task_id: as it was served."""
 
     key: Annotated[str, Field(pattern=r"^[!-~]{1,80}$")]
@@ -63,7 +69,7 @@ class Event(BaseModel):
 
 
 @dataclass(frozen=True)
-class Why:
+class ChoiceScore:
     """Why a pair was chosen. An audit pair was sampled, so it has no score."""
 
     score: float | None = None
@@ -76,7 +82,7 @@ class Receipt:
 
     stored: list[str]
     refused: dict[str, str]
-    choices: dict[int, Why] = field(default_factory=dict)  # of the tasks that are labelled now
+    choices: dict[int, ChoiceScore] = field(default_factory=dict)  # of the tasks that are labelled now
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True)
-class Standing:
+class LabelStanding:
     """The state of a project for one annotator: progress of the batch, the newest job, and why no pair is left.
 
     In the audit queue, the audit batch takes the place of the batch.
@@ -120,7 +126,7 @@ def serve(
     audit_batch: bool = False,
     grouped: bool = False,
     device: str = "",
-) -> tuple[list[Pair], Standing]:
+) -> tuple[list[Pair], LabelStanding]:
     """Return the next n pairs of the batch (or the audit batch) and the project's state for the annotator.
 
     The first forty are leased to them for ten minutes, on this device. grouped: pairs with the same left text follow
@@ -128,7 +134,7 @@ def serve(
     """
     time = now()
     with acting(engine, Right.LABEL, project_id, annotator) as session:
-        tasks = lease_tasks(session, project_id, annotator, n, time, audit_batch, grouped, HELD, device)
+        tasks = lease_tasks(session, project_id, annotator, n, time, audit_batch, grouped, LEASED, device)
         labelled_ids = labelled_among(session, (task.id for task in tasks))
         pairs = task_pairs(session, project_id, tasks, audit_batch, labelled_ids)
         if not audit_batch:  # audit pairs are few, and are for measuring already
@@ -142,7 +148,7 @@ def leave(engine: Engine, annotator: str) -> None:
         end_leases(session, annotator)
 
 
-def look(engine: Engine, project_id: int, annotator: str, audit_batch: bool = False) -> Standing:
+def look(engine: Engine, project_id: int, annotator: str, audit_batch: bool = False) -> LabelStanding:
     """Return the project's state for this annotator; leases nothing, so it can be polled."""
     time = now()
     with reading(engine) as session:
@@ -161,18 +167,18 @@ def _audit_batch(session: Session, project_id: int) -> AuditBatch | None:
     return AuditBatch(newest.id, DesignKind(newest.strategy), unanswered(session, newest)) if newest else None
 
 
-def recent(engine: Engine, project_id: int, annotator: str, audit_batch: bool = False) -> list[Answered]:
+def recent(engine: Engine, project_id: int, annotator: str, audit_batch: bool = False) -> list[AnsweredPair]:
     """Return the annotator's last answers in the batch (or the audit batch), the newest last: what they can undo."""
     with reading(engine) as session:
-        return answered_pairs(session, project_id, annotator, RECENT, audit_batch)
+        return last_answered_pairs(session, project_id, annotator, RECENT, audit_batch)
 
 
 def _standing(
     session: Session, project_id: int, annotator: str, time: datetime, any_free: bool, audit_batch: bool
-) -> Standing:
+) -> LabelStanding:
     progress = batch_progress(session, project_id, audit_batch)
     free_at = None if any_free else next_lease_end(session, project_id, annotator, time, audit_batch)
-    return Standing(
+    return LabelStanding(
         progress=progress,
         audit_batch=_audit_batch(session, project_id),
         reason=None if any_free else _reason(progress, free_at),
@@ -224,23 +230,23 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
     return Receipt([key for key in valid if key not in refused], refused, choices)
 
 
-def _why(task: Task) -> Why:
-    return Why() if task.purpose == Purpose.AUDIT else Why(task.score, task.p)
+def _why(task: Task) -> ChoiceScore:
+    return ChoiceScore() if task.purpose == Purpose.AUDIT else ChoiceScore(task.score, task.p)
 
 
-def _why_checks(session: Session, project_id: int, checks: Sequence[Check]) -> dict[int, Why]:
+def _why_checks(session: Session, project_id: int, checks: Sequence[Check]) -> dict[int, ChoiceScore]:
     """Return why the pairs of these checks were first chosen, so that a check is explained like any other answer."""
     tasks = tasks_by_id(session, project_id, {check.task_id for check in checks if check.task_id is not None})
     return {-check.id: _why(tasks[check.task_id]) for check in checks if check.task_id in tasks}
 
 
-def _checked(events: Iterable[Any]) -> tuple[dict[str, Event], dict[str, str]]:
+def _checked(events: Iterable[Any]) -> tuple[dict[str, AnswerEvent], dict[str, str]]:
     """Return the well-formed events by key, and why the others are refused."""
-    valid: dict[str, Event] = {}
+    valid: dict[str, AnswerEvent] = {}
     refused: dict[str, str] = {}
     for event in events:
         try:
-            checked = Event.model_validate(event)
+            checked = AnswerEvent.model_validate(event)
             valid.setdefault(checked.key, checked)
         except ValidationError as error:
             first = error.errors()[0]
@@ -258,16 +264,16 @@ def _moments(keys: Iterable[str]) -> dict[str, datetime]:
     return {key: time + timedelta(microseconds=place) for place, key in enumerate(keys)}
 
 
-def _row(event: Event, task: Task, annotator: str, time: datetime) -> dict[str, Any]:
+def _row(event: AnswerEvent, task: Task, annotator: str, time: datetime) -> dict[str, Any]:
     pair = {"project_id": task.project_id, "task_id": task.id, "left_id": task.left_id, "right_id": task.right_id}
     return pair | {"annotator": annotator} | _said(event, time)
 
 
-def _check_row(event: Event, project_id: int, time: datetime) -> dict[str, Any]:
+def _check_row(event: AnswerEvent, project_id: int, time: datetime) -> dict[str, Any]:
     return {"project_id": project_id, "check_id": -event.task_id} | _said(event, time)
 
 
-def _said(event: Event, time: datetime) -> dict[str, Any]:
+def _said(event: AnswerEvent, time: datetime) -> dict[str, Any]:
     note = event.note.strip() or None
     return {"answer": event.answer, "key": event.key, "seconds": event.seconds, "note": note, "created_at": time}
 

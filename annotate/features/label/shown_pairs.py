@@ -33,7 +33,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredPair:
     """A pair and its annotator's answer."""
 
     pair: Pair
@@ -95,7 +95,9 @@ def _likely(task: Task | None) -> tuple[int, int] | None:
     return task.likely_start, task.likely_end
 
 
-def answered_pairs(session: Session, project_id: int, annotator: str, limit: int, audit_batch: bool) -> list[Answered]:
+def last_answered_pairs(
+    session: Session, project_id: int, annotator: str, limit: int, audit_batch: bool
+) -> list[AnsweredPair]:
     """Return the annotator's last answers in the batch (or the audit batch), checks included, the newest last."""
     batch = round_to_label(session, project_id, audit_batch)
     if batch is None:
@@ -103,8 +105,8 @@ def answered_pairs(session: Session, project_id: int, annotator: str, limit: int
     answers = own_answers(session, project_id, annotator, limit, round_id=batch.id)
     tasks = tasks_by_id(session, project_id, {answer.task_id for answer in answers if answer.task_id is not None})
     pairs = {pair.task_id: pair for pair in task_pairs(session, project_id, list(tasks.values()), audit_batch)}
-    answered = [(row.at, Answered(pairs[row.task_id], row.answer, row.note)) for row in answers if row.task_id]
+    answered = [(row.at, AnsweredPair(pairs[row.task_id], row.answer, row.note)) for row in answers if row.task_id]
     on_checks = own_check_answers(session, annotator, batch.id, limit)
     check_pairs = _check_pairs(session, project_id, [row.check for row in on_checks])
-    answered += [(row.at, Answered(check_pairs[row.check.id], row.answer, row.note)) for row in on_checks]
+    answered += [(row.at, AnsweredPair(check_pairs[row.check.id], row.answer, row.note)) for row in on_checks]
     return [pair for _, pair in sorted(answered, key=lambda timed: timed[0])][-limit:]

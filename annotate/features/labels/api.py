@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from allpairs.annotate.features.label.queue import HELD, Reason, record, serve
+from allpairs.annotate.features.label.queue import LEASED, Reason, record, serve
 from allpairs.annotate.features.label.shown_pairs import Pair
 from allpairs.annotate.features.labels.export import page_of_labels
 from allpairs.annotate.frame.access.roles import Right
@@ -28,8 +28,8 @@ from allpairs.db.domain import LONGEST_NOTE, AnswerKind, Purpose, Scope
 class LeaseRequest(ApiInput):
     """How many pairs to lease, and from which batch."""
 
-    n: Annotated[int, Field(ge=1, le=HELD), BeforeValidator(as_integer)] = Field(
-        HELD, description="The most pairs to lease; repeated pairs, which check answers, come on top."
+    n: Annotated[int, Field(ge=1, le=LEASED), BeforeValidator(as_integer)] = Field(
+        LEASED, description="The most pairs to lease; repeated pairs, which check answers, come on top."
     )
     audit_batch: bool = Field(
         False,

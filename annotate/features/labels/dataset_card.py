@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from allpairs.annotate.features.labels.formats import ABOUT, COLUMNS, Form
+from allpairs.annotate.features.labels.formats import COLUMNS, DESCRIPTIONS, Form
 from allpairs.db.domain import Purpose, Settings
 
 CONFIGS = (Form.LABELS, Form.PAIRS, Form.POSITIVES, Form.TRIPLETS)  # the first one is the default
@@ -47,7 +47,7 @@ def _words(project: str, settings: Settings, rows: Mapping[tuple[Form, str], int
         "| --- | --- | --- | --- | --- |",
     ]
     lines += [
-        f"| `{form}` | {split} | {count:,} | {', '.join(COLUMNS[form])} | {ABOUT[form]} |"
+        f"| `{form}` | {split} | {count:,} | {', '.join(COLUMNS[form])} | {DESCRIPTIONS[form]} |"
         for (form, split), count in rows.items()
     ]
     lines += [

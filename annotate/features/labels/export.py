@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.features.labels.dataset_card import CONFIGS, SPLITS, dataset_card
-from allpairs.annotate.features.labels.formats import COLUMNS, NUMBERS, Form, Labels, table
+from allpairs.annotate.features.labels.formats import COLUMNS, NUMBERS, Form, LabelExport, table
 from allpairs.db.corpus.implied import implied
 from allpairs.db.corpus.table_files import write_table, writer_for
 from allpairs.db.domain import AnswerKind, DesignKind, Kind, Purpose, Settings, Split
@@ -97,11 +97,11 @@ def page_of_verdicts(engine: Engine, project_id: int, after: int, limit: int) ->
     return _page(labels, Form.VERDICTS, verdicts[-1].id if verdicts else after, len(rows) == limit)
 
 
-def _page(labels: Labels, form: Form, cursor: int, more: bool) -> Page:
+def _page(labels: LabelExport, form: Form, cursor: int, more: bool) -> Page:
     return Page([dict(zip(COLUMNS[form], row, strict=True)) for row in table(labels, form)], cursor, more)
 
 
-def _write_split(labels: Labels, folder: Path, form: Form, split: str) -> int:
+def _write_split(labels: LabelExport, folder: Path, form: Form, split: str) -> int:
     part = labels.of(SPLITS[split])
     path = folder / form / f"{split}.parquet"
     if not any(True for _ in table(part, form)):
@@ -110,7 +110,7 @@ def _write_split(labels: Labels, folder: Path, form: Form, split: str) -> int:
     return write_table(path, COLUMNS[form], table(part, form))
 
 
-def _read(session: Session, name: str, form: Form, noted: bool = False) -> Labels:
+def _read(session: Session, name: str, form: Form, noted: bool = False) -> LabelExport:
     project = project_named(session, name)
     if form == Form.VERDICTS:
         verdicts = all_verdicts(session, project.id)
@@ -123,13 +123,15 @@ def _read(session: Session, name: str, form: Form, noted: bool = False) -> Label
     return replace(labels, implied=_implied(session, project, rows)) if form == Form.IMPLIED else labels
 
 
-def _with_texts(session: Session, project: Project, pairs: Iterable[LabelRow | PairVerdict], **parts: Any) -> Labels:
+def _with_texts(
+    session: Session, project: Project, pairs: Iterable[LabelRow | PairVerdict], **parts: Any
+) -> LabelExport:
     """Return what to write, with the ids and texts of these pairs."""
     items = set(chain.from_iterable((pair.left_id, pair.right_id) for pair in pairs))
     ids = known_identifiers(session, items)
     texts = item_texts(session, items)
     withdrawn = frozenset(withdrawn_items(session, project.id))
-    labels = Labels(Kind(project.kind), [], [], [], ids, texts, withdrawn=withdrawn)
+    labels = LabelExport(Kind(project.kind), [], [], [], ids, texts, withdrawn=withdrawn)
     return replace(labels, **parts)
 
 

@@ -29,7 +29,7 @@ class Form(StrEnum):
     VERDICTS = "verdicts"
 
 
-ABOUT = {
+DESCRIPTIONS = {
     Form.LABELS: "The current label of each pair, in a row for each pair of ids that has its texts: ids, texts, label, "
     "annotator, time, why the pair was chosen, and "
     "whether one of its texts has been withdrawn.",
@@ -76,7 +76,7 @@ COLUMNS: dict[Form, dict[str, type]] = {
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelExport:
     """The answers of a project to write, and their items' ids, all of each, and texts."""
 
     kind: Kind
@@ -89,7 +89,7 @@ class Labels:
     verdicts: Sequence[tuple[PairVerdict, MachineRater]] = ()  # for the format of that name
     withdrawn: frozenset[int] = frozenset()  # items that are in the project no more
 
-    def of(self, purpose: Purpose) -> "Labels":
+    def of(self, purpose: Purpose) -> "LabelExport":
         """Return only the labels of this purpose."""
         rows = [row for row in self.rows if row.purpose == purpose]
         return replace(self, rows=rows)
@@ -104,18 +104,18 @@ class Labels:
         return [row for row in self.of(Purpose.TRAIN).rows if not self.has_gone(row)]
 
 
-def table(labels: Labels, form: Form) -> Iterator[tuple[Any, ...]]:
+def table(labels: LabelExport, form: Form) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the format, in its columns."""
     return _TABLES[form](labels)
 
 
-def _labels(labels: Labels) -> Iterator[tuple[Any, ...]]:
+def _labels(labels: LabelExport) -> Iterator[tuple[Any, ...]]:
     for row in labels.rows:
         for names in _all_texts(labels, row.left_id, row.right_id):
             yield *names, *_answer(row), int(labels.has_gone(row))
 
 
-def _history(labels: Labels) -> Iterator[tuple[Any, ...]]:
+def _history(labels: LabelExport) -> Iterator[tuple[Any, ...]]:
     rows = [
         (
             *_texts(labels, row.left_id, row.right_id),
@@ -135,31 +135,31 @@ def _answer(row: LabelRow) -> tuple[Any, ...]:
     return *answer, *origin, row.note, row.model, row.guidelines
 
 
-def _texts(labels: Labels, left: int, right: int) -> tuple[str, str, str, str]:
+def _texts(labels: LabelExport, left: int, right: int) -> tuple[str, str, str, str]:
     return labels.ids[left][0], labels.ids[right][0], labels.texts[left], labels.texts[right]
 
 
-def _all_texts(labels: Labels, left: int, right: int) -> Iterator[tuple[str, str, str, str]]:
+def _all_texts(labels: LabelExport, left: int, right: int) -> Iterator[tuple[str, str, str, str]]:
     """Yield the same for every pair of ids that the pair of texts stands for."""
     for left_id, right_id in id_pairs(labels.ids, left, right):
         yield left_id, right_id, labels.texts[left], labels.texts[right]
 
 
-def _also(labels: Labels, left: int, right: int) -> tuple[str, str]:
+def _also(labels: LabelExport, left: int, right: int) -> tuple[str, str]:
     return further_ids(labels.ids[left]), further_ids(labels.ids[right])
 
 
-def _pairs(labels: Labels) -> Iterator[tuple[Any, ...]]:
+def _pairs(labels: LabelExport) -> Iterator[tuple[Any, ...]]:
     for row in labels.training:
         if row.answer in NUMBERS:
             yield labels.texts[row.left_id], labels.texts[row.right_id], NUMBERS[row.answer]
 
 
-def _positives(labels: Labels) -> Iterator[tuple[Any, ...]]:
+def _positives(labels: LabelExport) -> Iterator[tuple[Any, ...]]:
     return (pair[:2] for pair in _pairs(labels) if pair[2])
 
 
-def _triplets(labels: Labels) -> Iterator[tuple[Any, ...]]:
+def _triplets(labels: LabelExport) -> Iterator[tuple[Any, ...]]:
     """Yield every positive and negative of each anchor at least once; anchors that lack either yield nothing."""
     partners: dict[int, dict[AnswerKind, list[int]]] = {}
     for row in labels.training:
@@ -182,7 +182,7 @@ def _combined(positives: list[int], negatives: list[int]) -> Iterator[tuple[int,
     return islice(zip(cycle(positives), cycle(negatives), strict=False), length)
 
 
-def _audit(labels: Labels) -> Iterator[tuple[Any, ...]]:
+def _audit(labels: LabelExport) -> Iterator[tuple[Any, ...]]:
     """Yield the sampled pairs with their strata in the design that the last update of the figures used."""
     measured = [design for design in labels.designs if "sample" in design.details]
     if not measured:
@@ -203,19 +203,19 @@ def _audit(labels: Labels) -> Iterator[tuple[Any, ...]]:
             yield *first, label, inclusion, stratum, details["size"], band, *by_rater, *_also(labels, left, right)
 
 
-def _implied(labels: Labels) -> Iterator[tuple[Any, ...]]:
+def _implied(labels: LabelExport) -> Iterator[tuple[Any, ...]]:
     for left, right, match in labels.implied:
         yield from ((*names, int(match)) for names in _all_texts(labels, left, right))
 
 
-def _verdicts(labels: Labels) -> Iterator[tuple[Any, ...]]:
+def _verdicts(labels: LabelExport) -> Iterator[tuple[Any, ...]]:
     for verdict, rater in labels.verdicts:
         pair = verdict.left_id, verdict.right_id
         answer = rater.setup["name"], rater.number, str(verdict.verdict), verdict.p, verdict.prompt
         yield *_texts(labels, *pair), *answer, verdict.at.isoformat(), verdict.cost, *_also(labels, *pair)
 
 
-_TABLES: dict[Form, Callable[[Labels], Iterator[tuple[Any, ...]]]] = {
+_TABLES: dict[Form, Callable[[LabelExport], Iterator[tuple[Any, ...]]]] = {
     Form.LABELS: _labels,
     Form.HISTORY: _history,
     Form.PAIRS: _pairs,

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.features.labels.import_report import (
     HARMLESS,
     ImportProblem,
+    ImportReport,
     Recorder,
-    Report,
     Trouble,
     recording,
 )
@@ -58,7 +58,7 @@ class Choices:
 
 def import_labels(
     engine: Engine, project: str, path: Path, choices: Choices | None = None, problems: Path | None = None
-) -> Report:
+) -> ImportReport:
     """Import a file with id1, id2, label (1, 0 or unsure) and optionally annotator and note; return a report.
 
     A column `answer`, as in exports, takes precedence over `label`. problems: write all rows that were not stored to
@@ -66,7 +66,7 @@ def import_labels(
     unless such rows are to be skipped.
     """
     choices = choices or Choices()
-    report = Report()
+    report = ImportReport()
     columns = _columns(path)
     with reading(engine) as session:
         stored_project = project_for(session, Right.CHANGE, project)  # a report, too, tells of its labels
@@ -105,7 +105,7 @@ def _columns(path: Path) -> Sequence[str]:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _KnownLabels:
     """The project's items by id for both sides, current labels, and each annotator's answers."""
 
     items: tuple[Ids, Ids]
@@ -115,11 +115,11 @@ class _Known:
     names: dict[str, str]  # of annotators, as they are written, by their form for comparison
 
 
-def _read_known(session: Session, project_id: int, symmetric: bool) -> _Known:
+def _read_known(session: Session, project_id: int, symmetric: bool) -> _KnownLabels:
     left = Ids(items_by_identifier(session, project_id, Side.LEFT))
     right = left if symmetric else Ids(items_by_identifier(session, project_id, Side.RIGHT))
     labels = {(label.left_id, label.right_id): label for label in current_labels(session, project_id)}
-    return _Known((left, right), symmetric, labels, votes(session, project_id), known_names(session))
+    return _KnownLabels((left, right), symmetric, labels, votes(session, project_id), known_names(session))
 
 
 class _Wrong(Exception):
@@ -138,7 +138,7 @@ class _Reader:
 
     path: Path
     columns: Sequence[str]
-    known: _Known
+    known: _KnownLabels
     choices: Choices
     recorder: Recorder
     acts: dict[Act, tuple[AnswerKind, int, str]] = field(default_factory=dict)  # answer, row of the file, note

@@ -39,7 +39,7 @@ class ImportProblem(NamedTuple):
 
 
 @dataclass
-class Report:
+class ImportReport:
     """The number of stored labels, and of the other rows by kind, with the first of each."""
 
     stored: int = 0
@@ -60,7 +60,7 @@ class Report:
 class Recorder:
     """Records problems in a report and, if there is one, in a CSV file."""
 
-    def __init__(self, report: Report, stream: TextIO | None = None) -> None:
+    def __init__(self, report: ImportReport, stream: TextIO | None = None) -> None:
         self.report = report
         self.stream = stream
 
@@ -75,7 +75,7 @@ class Recorder:
 
 
 @contextmanager
-def recording(report: Report, path: Path | None) -> Iterator[Recorder]:
+def recording(report: ImportReport, path: Path | None) -> Iterator[Recorder]:
     """Yield a recorder that also writes all problems to the CSV file, if a path is given."""
     if path is None:
         yield Recorder(report)

@@ -12,7 +12,7 @@ ASKING = 0.3  # share of texts with a question mark at their end in a list of qu
 
 
 @dataclass(frozen=True)
-class Template:
+class TaskTemplate:
     """A task in words, with its question and its guidelines (Markdown)."""
 
     title: str
@@ -29,7 +29,7 @@ def _guidelines(yes: str, no: str, examples: str) -> str:
 
 
 TEMPLATES = {
-    "duplicates": Template(
+    "duplicates": TaskTemplate(
         "Duplicates",
         "Two questions or texts that say the same in other words.",
         str(Settings.model_fields["question"].default),
@@ -40,7 +40,7 @@ TEMPLATES = {
             "*No*: “How do I reset my password?” and “How do I change my user name?”",
         ),
     ),
-    "answers": Template(
+    "answers": TaskTemplate(
         "Questions and answers",
         "A question, and the passage that answers it.",
         "Does the passage answer the question?",
@@ -51,7 +51,7 @@ TEMPLATES = {
             "*No*: “When was the bridge built?” and “The bridge spans the harbour.”",
         ),
     ),
-    "records": Template(
+    "records": TaskTemplate(
         "Same record",
         "Two records of the same thing, such as one product in two shops.",
         "Do both records describe the same thing?",

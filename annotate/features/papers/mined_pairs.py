@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.annotate.features.label.pick_pair import why_not
 from allpairs.annotate.features.label.queue import ask_if_due
-from allpairs.annotate.features.papers.runs import made
+from allpairs.annotate.features.papers.runs import run_output
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
 from allpairs.db.domain import AnswerKind, EventKind, Kind
@@ -80,7 +80,7 @@ def mined_pairs(engine: Engine, project_id: int, run_id: str, number: int, most:
 
     Raises InputError if the run has no pairs of that number.
     """
-    output = made(engine, project_id, run_id, number)
+    output = run_output(engine, project_id, run_id, number)
     if output.kind != PAIRS:
         raise InputError(f"{output.title} is not a list of pairs")
     with reading(engine) as session:

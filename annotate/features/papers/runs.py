@@ -62,7 +62,7 @@ class RunRow:
 
 
 @dataclass(frozen=True)
-class Made:
+class RunOutput:
     """An output of a run: its kind and title, its path, and its figures by name."""
 
     number: int  # place in the run's outputs, from 0
@@ -79,7 +79,7 @@ def list_runs(engine: Engine, project_id: int) -> list[RunRow]:
     return [RunRow(job, read_began(job.id)) for job in pipeline_jobs]
 
 
-def hindrance(engine: Engine, project_id: int, name: str) -> str:
+def run_hindrance(engine: Engine, project_id: int, name: str) -> str:
     """Return why the pipeline cannot run on the project; empty if it can."""
     if name not in FROM_PROJECT:
         return "It cannot run on a project yet: run it on files, with `allpairs pipeline`."
@@ -110,7 +110,9 @@ def _too_few(engine: Engine, project_id: int, chosen: Section) -> str:
     )
 
 
-def request(engine: Engine, project_id: int, name: str, config: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+def request_run(
+    engine: Engine, project_id: int, name: str, config: Mapping[str, Any], chosen: Mapping[str, Any]
+) -> str:
     """Request the job that runs the pipeline; return its id. config, chosen: as in the catalog.
 
     Raises InputError for impossible values, for too few positive pairs, while another run is open, and if the person
@@ -118,7 +120,7 @@ def request(engine: Engine, project_id: int, name: str, config: Mapping[str, Any
     """
     if name not in PIPELINES:
         raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
-    if reason := hindrance(engine, project_id, name):
+    if reason := run_hindrance(engine, project_id, name):
         raise InputError(reason)
     try:
         checked = PIPELINES[name].config.model_validate(config)
@@ -142,11 +144,11 @@ def _unreadable(engine: Engine, project_id: int, name: str, chosen: Section) -> 
     )
 
 
-def made_by(run_id: str) -> Sequence[Made]:
+def outputs_of(run_id: str) -> Sequence[RunOutput]:
     """Return the existing outputs of the run; ignores paths outside its folder."""
     folder = pipeline_folder(run_id).resolve()
     outputs = [
-        Made(number, output["kind"], output["title"], (folder / output["path"]).resolve(), output["about"])
+        RunOutput(number, output["kind"], output["title"], (folder / output["path"]).resolve(), output["about"])
         for number, output in enumerate(read_artifacts(run_id))
     ]
     return [output for output in outputs if output.path.is_relative_to(folder) and _is_here(output.path)]
@@ -157,17 +159,17 @@ def _is_here(path: Path) -> bool:
         return path.exists()
 
 
-def made(engine: Engine, project_id: int, run_id: str, number: int) -> Made:
+def run_output(engine: Engine, project_id: int, run_id: str, number: int) -> RunOutput:
     """Return an output of the run by its place. Raises InputError if there is no such run or output."""
     with reading(engine) as session:
         run_of(session, project_id, run_id)
-    for output in made_by(run_id):
+    for output in outputs_of(run_id):
         if output.number == number:
             return output
     raise InputError(f"the run {run_id} has no output number {number}, or its files are missing")
 
 
-def delete(engine: Engine, project_id: int, run_id: str) -> None:
+def delete_run(engine: Engine, project_id: int, run_id: str) -> None:
     """Delete the run's files and its job's row; labels that came from it stay.
 
     Raises InputError while it is open, and while a project uses its encoder.

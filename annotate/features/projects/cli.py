@@ -10,7 +10,7 @@ import typer
 
 from allpairs.annotate.features.projects.history import NOBODY, changes, events
 from allpairs.annotate.features.projects.lifecycle import (
-    KEPT,
+    BIN_TIME,
     archive_project,
     bin_project,
     duplicate_project,
@@ -270,7 +270,7 @@ def delete(
         delete_project(engine, row.id)
     else:
         bin_project(engine, row.id)
-        remark(f"it stays in the bin for {KEPT.days} days; to restore it, run allpairs project restore")
+        remark(f"it stays in the bin for {BIN_TIME.days} days; to restore it, run allpairs project restore")
 
 
 def history(

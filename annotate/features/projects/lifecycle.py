@@ -34,7 +34,7 @@ from allpairs.db.projects.projects import (
 from allpairs.db.schema.engine import artifacts, person_of, reading
 from allpairs.db.schema.tables import Item, StoredModel, now
 
-KEPT = timedelta(days=7)  # in the bin
+BIN_TIME = timedelta(days=7)  # in the bin
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def list_bin(engine: Engine) -> list[Binned]:
     """Return the projects in the bin, the last deleted first."""
     with reading(engine) as session:
         return [
-            Binned(project.id, project.name, project.deleted_at, project.deleted_at + KEPT)
+            Binned(project.id, project.name, project.deleted_at, project.deleted_at + BIN_TIME)
             for project in binned_projects(session)
             if project.deleted_at is not None
         ]
@@ -148,11 +148,11 @@ def empty_bin(engine: Engine, time: datetime) -> list[str]:
     One that somebody restores meanwhile stays, and so does one whose models another project uses.
     """
     with reading(engine) as session:
-        expired = [(project.id, project.name) for project in binned_projects(session, before=time - KEPT)]
+        expired = [(project.id, project.name) for project in binned_projects(session, before=time - BIN_TIME)]
     deleted = []
     for project_id, name in expired:
         with suppress(InputError):
-            delete_project(engine, project_id, binned_before=time - KEPT)
+            delete_project(engine, project_id, binned_before=time - BIN_TIME)
             deleted.append(name)
     return deleted
 

@@ -135,7 +135,7 @@ def match(call: Call, request: MatchRequest) -> MatchResults:
     The answer comes from a process of its own, which has to be started: `allpairs serve --match`.
     """
     try:
-        results = matching.match(call.engine, call.project_id, request.model_dump(mode="json"))
+        results = matching.match_texts(call.engine, call.project_id, request.model_dump(mode="json"))
     except matching.NotAnswering as error:
         raise Wrong(UNAVAILABLE, str(error), error.seconds) from None
     return MatchResults.model_validate(results)
@@ -143,7 +143,7 @@ def match(call: Call, request: MatchRequest) -> MatchResults:
 
 def publish(call: Call, request: PublishRequest) -> PublicationDetails:
     """Publish a round's model, so that it answers `match`, or name it as the shadow of the published one."""
-    row = publications.publish(call.engine, call.project_id, request.round, request.note, request.kind)
+    row = publications.publish_round(call.engine, call.project_id, request.round, request.note, request.kind)
     return PublicationDetails.model_validate(row)
 
 

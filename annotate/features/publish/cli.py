@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from allpairs.annotate.features.projects.projects import project_by_name
-from allpairs.annotate.features.publish.publications import end, publish, read_service
+from allpairs.annotate.features.publish.publications import end, publish_round, read_service
 from allpairs.annotate.kit.command_output import Json, print_json, remark, upgraded_engine
 from allpairs.db.domain import PublicationKind
 from allpairs.db.errors import InputError
@@ -36,7 +36,7 @@ def publish_model(
         end(engine, project_id, kind, note)
         row = None
     else:
-        row = publish(engine, project_id, number, note, kind)
+        row = publish_round(engine, project_id, number, note, kind)
     if as_json:
         print_json({"kind": str(kind), "round": row and row.number, "note": note})
     else:

@@ -29,7 +29,7 @@ from allpairs.db.schema.tables import MatchServer
 
 PATIENCE = 60.0  # seconds: a process that has to load the model first says so after 20
 LONGEST_ANSWER = 40_000_000  # bytes: ten for each character that the process gives
-AGAIN = 15  # seconds
+RETRY_AFTER = 15  # seconds
 ABSENT = (
     "no process answers `match`: start the app with `allpairs serve --match`, or a process with `allpairs serve-model`"
 )
@@ -41,7 +41,7 @@ class NotAnswering(Busy):
     """No process can answer now."""
 
 
-def match(engine: Engine, project_id: int, request: Mapping[str, Any]) -> dict[str, Any]:
+def match_texts(engine: Engine, project_id: int, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the best candidates as the serving process has them; request: texts, k, side, why.
 
     Raises Refused without the right to see the project's figures, InputError if nothing is published or what is asked
@@ -54,21 +54,23 @@ def match(engine: Engine, project_id: int, request: Mapping[str, Any]) -> dict[s
             raise InputError(NOTHING_PUBLISHED)
     with reading(as_system(engine)) as session:
         servers = live_servers(session)
-    status, answer = ask(servers, {"project_id": project_id, **request})
+    status, answer = ask_servers(servers, {"project_id": project_id, **request})
     if status == 200:
         return answer
     detail = str(answer.get("detail", f"the process that answers `match` returned {status}"))
-    raise InputError(detail) if status in (409, 422) else NotAnswering(detail, int(answer.get("seconds") or AGAIN))
+    raise (
+        InputError(detail) if status in (409, 422) else NotAnswering(detail, int(answer.get("seconds") or RETRY_AFTER))
+    )
 
 
-def ask(servers: Sequence[MatchServer], body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+def ask_servers(servers: Sequence[MatchServer], body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     """Return the status and the answer of the first process that can be reached. Raises NotAnswering without any."""
     for server in servers:
         try:
             return _ask(server, json.dumps(body).encode())
         except (OSError, http.client.HTTPException, ValueError) as error:
             log.warning("the process %s at %s does not answer: %r", server.name, server.address, error)
-    raise NotAnswering(ABSENT, AGAIN)
+    raise NotAnswering(ABSENT, RETRY_AFTER)
 
 
 def _ask(server: MatchServer, body: bytes) -> tuple[int, dict[str, Any]]:

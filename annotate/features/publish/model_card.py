@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from allpairs.annotate.features.projects.projects import Contents, project_contents
-from allpairs.annotate.features.quality.rounds import Report, read_report, round_name, threshold
+from allpairs.annotate.features.quality.rounds import MonitorReport, read_report, round_name, threshold
 from allpairs.annotate.kit.text.measures import TITLES, estimate, in_figures, interval, method_in_words
 from allpairs.db.domain import DEFAULT_ENCODER, Kind, Side
 from allpairs.db.estimate import stored_estimate
@@ -111,7 +111,7 @@ def _yaml(matcher: StoredModel) -> str:
     return "\n".join([*lines, "- sentence-transformers", "- sentence-similarity", "---", ""])
 
 
-def _data(project: Project, contents: Contents, report: Report) -> str:
+def _data(project: Project, contents: Contents, report: MonitorReport) -> str:
     left = contents.count(Side.LEFT)
     right = contents.count(Side.RIGHT)
     texts = f"one list of {left:,} texts" if project.kind == Kind.SYMMETRIC else f"{left:,} × {right:,} texts"
@@ -124,7 +124,7 @@ def _data(project: Project, contents: Contents, report: Report) -> str:
     return "\n".join([*lines, ""])
 
 
-def _rounds(report: Report, matcher: StoredModel) -> str:
+def _rounds(report: MonitorReport, matcher: StoredModel) -> str:
     """Return the batches whose labels the model was trained on."""
     lines = [
         "## Labels and rounds",
@@ -153,7 +153,7 @@ def _taught(matcher: StoredModel) -> str:
     )
 
 
-def _figures(report: Report, matcher: StoredModel) -> str:
+def _figures(report: MonitorReport, matcher: StoredModel) -> str:
     evaluation = next((value for model, value in report.measured if model.id == matcher.id), None)
     lines = ["## Evaluation", ""]
     if evaluation is None:

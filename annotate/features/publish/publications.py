@@ -74,7 +74,7 @@ def _agreement(counts: ShadowCounts) -> ShadowAgreement:
     )
 
 
-def publish(
+def publish_round(
     engine: Engine, project_id: int, number: int | None, note: str = "", kind: PublicationKind = MODEL
 ) -> Publication:
     """Publish the model of this round, or of the newest one, with a note, or name it as the shadow; return that.

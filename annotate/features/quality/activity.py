@@ -31,7 +31,7 @@ def read_times(engine: Engine, project_id: int) -> list[Timed]:
 
 def days_table(tally: Sequence[Tally]) -> pd.DataFrame:
     """Return one row for each day (UTC) and annotator with labels: positives, negatives, unsure and the total."""
-    return _counted(tally, lambda row: {"day": day_of(row.day), "annotator": row.annotator})
+    return _counted(tally, lambda row: {"day": date_of_day(row.day), "annotator": row.annotator})
 
 
 def annotators_table(tally: Sequence[Tally]) -> pd.DataFrame:
@@ -42,7 +42,7 @@ def annotators_table(tally: Sequence[Tally]) -> pd.DataFrame:
     return table.sort_values(["labels", "annotator"], ascending=[False, True], ignore_index=True)
 
 
-def day_of(days: int) -> date:
+def date_of_day(days: int) -> date:
     """Return the day that many days after 1 January 1970."""
     return date(1970, 1, 1) + timedelta(days=days)
 

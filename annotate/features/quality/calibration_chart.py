@@ -64,7 +64,7 @@ def describe_reliability(table: pd.DataFrame, name: str) -> str:
     return f"Calibration of {name}: share of positives at mean probability: {', '.join(parts)}."
 
 
-def in_words(table: pd.DataFrame) -> str:
+def calibration_in_words(table: pd.DataFrame) -> str:
     """Return how many tenths of p have an interval that excludes their mean p, and which is farthest off."""
     off = table[(table["p"] < table["low"]) | (table["p"] > table["high"])]
     if off.empty:

@@ -70,7 +70,7 @@ def _rows(rounds: Mapping[Any, Any]) -> Iterator[tuple[Any, ...]]:
                 yield int(number), TITLES[Clustering(clustering)], FIGURES[name], *numbers, figure["method"]
 
 
-def in_words(audit: EntityAudit) -> str:
+def groups_in_words(audit: EntityAudit) -> str:
     """Return the newest round's figure of the usual groups in a sentence; empty before there is one."""
     table = audit.by(audit.methods[0]) if audit.methods else audit.table
     usual = table[(table["figure"] == FIGURES["b_cubed_f1"]) & (table["groups"] == TITLES[USUAL])]

@@ -84,13 +84,13 @@ def precisions_table(result: Mapping[str, Any]) -> pd.DataFrame:
 _COLUMNS = ("value", "low", "high", "labels")
 
 
-def strata_table(correction: Correction, result: Mapping[str, Any]) -> pd.DataFrame:
+def correction_strata(correction: Correction, result: Mapping[str, Any]) -> pd.DataFrame:
     """Return one row for each stratum: putative false positives, those labelled, and the real ones among them."""
     columns = zip(STRATA, correction.false, result["sampled"], result["false"], strict=True)
     return pd.DataFrame(columns, columns=["pairs", "putative_false_positives", "labelled", "real"])
 
 
-def in_words(correction: Correction, result: Mapping[str, Any]) -> str:
+def correction_in_words(correction: Correction, result: Mapping[str, Any]) -> str:
     """Return two sentences: what was checked, and the corrected precision."""
     real = sum(result["false"])
     labelled = result["labels"]

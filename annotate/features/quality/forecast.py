@@ -7,7 +7,7 @@ from math import ceil, isinf
 import numpy as np
 import pandas as pd
 
-from allpairs.annotate.features.quality.rounds import Report
+from allpairs.annotate.features.quality.rounds import MonitorReport
 from allpairs.annotate.kit.text.formatting import duration
 from allpairs.annotate.kit.text.measures import counted, estimate
 from allpairs.learner.light.stats.forecast import DRAWS, LEAST, REACH, TAILS, Goal, Learning, Point, learn
@@ -17,7 +17,7 @@ FARTHER = 4  # the plot ends at this multiple of the labels so far
 
 
 @dataclass(frozen=True)
-class Outlook:
+class Forecast:
     """The trained rounds, draws of their learning curve, and draws of the seconds per label, if known."""
 
     points: list[Point]
@@ -33,7 +33,7 @@ class Outlook:
         return float(low), float(median), float(high)
 
 
-def points(report: Report) -> list[Point]:
+def points(report: MonitorReport) -> list[Point]:
     """Return the trained rounds that are measured, first one first."""
     return [
         Point(matcher.labels, figure.value, figure.low, figure.high, audited=evaluation.by_audit)
@@ -42,14 +42,14 @@ def points(report: Report) -> list[Point]:
     ]
 
 
-def outlook(report: Report, times: Sequence[Timed], rng: np.random.Generator) -> Outlook | None:
+def outlook(report: MonitorReport, times: Sequence[Timed], rng: np.random.Generator) -> Forecast | None:
     """Return the forecast; None with fewer than three trained rounds."""
     rounds = points(report)
     learning = learn(rounds, rng)
-    return None if learning is None else Outlook(rounds, learning, mean_draws(times, DRAWS, rng))
+    return None if learning is None else Forecast(rounds, learning, mean_draws(times, DRAWS, rng))
 
 
-def too_few(report: Report) -> str:
+def too_few(report: MonitorReport) -> str:
     """Return why there is no forecast."""
     trained = len({point.labels for point in points(report)})
     return (
@@ -58,12 +58,12 @@ def too_few(report: Report) -> str:
     )
 
 
-def next_target(forecast: Outlook) -> float:
+def next_target(forecast: Forecast) -> float:
     """Return a default target: slightly above the newest round, rounded up to a multiple of 0.05."""
     return min(0.95, ceil((forecast.points[-1].value + 0.03) * 20) / 20)
 
 
-def band_table(forecast: Outlook, target: float, rng: np.random.Generator) -> pd.DataFrame:
+def band_table(forecast: Forecast, target: float, rng: np.random.Generator) -> pd.DataFrame:
     """Return the average precision that a round with so many labels would have: median and 95% interval."""
     spent = forecast.learning.spent
     median = forecast.learning.goal(target).interval[1]
@@ -73,7 +73,7 @@ def band_table(forecast: Outlook, target: float, rng: np.random.Generator) -> pd
     return pd.DataFrame({"labels": labels.astype(int), "average_precision": middle, "low": low, "high": high})
 
 
-def targets_table(forecast: Outlook, target: float) -> pd.DataFrame:
+def targets_table(forecast: Forecast, target: float) -> pd.DataFrame:
     """Return the labels and hours that the target and those around it still take, as medians with 95% intervals.
 
     `reached`: the share of curves that reach the target. Infinite means more than 30 times the labels so far.
@@ -99,7 +99,7 @@ def targets_table(forecast: Outlook, target: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def in_words(forecast: Outlook, target: float) -> str:
+def forecast_in_words(forecast: Forecast, target: float) -> str:
     """Return what the target takes, or that it is reached or looks unreachable, as Markdown."""
     goal = forecast.learning.goal(target)
     spent = forecast.learning.spent
@@ -118,7 +118,7 @@ def in_words(forecast: Outlook, target: float) -> str:
     )
 
 
-def _out_of_sight(forecast: Outlook, goal: Goal) -> str:
+def _out_of_sight(forecast: Forecast, goal: Goal) -> str:
     """Return that the target looks unreachable, and what can be said about it."""
     low = goal.interval[0]
     spent = forecast.learning.spent
@@ -131,7 +131,7 @@ def _out_of_sight(forecast: Outlook, goal: Goal) -> str:
     )
 
 
-def _hours(forecast: Outlook, goal: Goal) -> str:
+def _hours(forecast: Forecast, goal: Goal) -> str:
     hours = forecast.hours(goal)
     if hours is None:
         return ""

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from allpairs.annotate.features.quality.rounds import Report
+from allpairs.annotate.features.quality.rounds import MonitorReport
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.text.measures import counted, estimate
 from allpairs.db.estimate import Estimate
 from allpairs.db.schema.tables import Evaluation
 
 HEAVY = 50  # a positive that represents more pairs than this changes the figures a lot if it is wrong
-APART = "A pair of evaluation items never trains a model."
+SEPARATE = "A pair of evaluation items never trains a model."
 BY_VERDICT = (
     "People labelled pairs of either verdict. Their labels alone tell which pairs are positives, and how much its "
     "verdicts on other pairs tell."
@@ -44,7 +44,7 @@ def _percent(share: Estimate) -> str:
     return f"{share.value:.0%}{between}"
 
 
-def explain(report: Report) -> list[str]:
+def explain(report: MonitorReport) -> list[str]:
     """Return paragraphs on the newest measured round, as Markdown; empty where none is measured."""
     if not report.measured:
         return []
@@ -59,7 +59,7 @@ def _exact(evaluation: Evaluation) -> list[str]:
         return [f"All {evaluation.pairs:,} pairs of evaluation items are labelled or known. No interval is needed."]
     return [
         f"All {evaluation.pairs:,} pairs of evaluation items were scored. Nothing was sampled, so no interval is "
-        f"needed. {APART}",
+        f"needed. {SEPARATE}",
         _known(evaluation),
     ]
 
@@ -91,7 +91,7 @@ def _sampled(evaluation: Evaluation, sample: str) -> list[str]:
     )
     return [
         f"There are {evaluation.pairs:,} pairs of evaluation items. All known positives were scored. "
-        f"{scored}: {sample}. Each scored negative represents similar ones that were not scored. {APART}",
+        f"{scored}: {sample}. Each scored negative represents similar ones that were not scored. {SEPARATE}",
         "The 95% interval allows for false positives that the sample missed, even where it found none.",
         _known(evaluation),
     ]

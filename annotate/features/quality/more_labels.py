@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from allpairs.annotate.features.quality.rounds import Report
+from allpairs.annotate.features.quality.rounds import MonitorReport
 from allpairs.annotate.kit.text.measures import counted, estimate
 from allpairs.db.estimate import Estimate, stored_estimate
 
@@ -11,7 +11,7 @@ MOSTLY = 2 / 3  # of an interval's variance
 
 
 @dataclass(frozen=True)
-class Gain:
+class RoundGain:
     """How average precision changed over the last rounds."""
 
     rounds: int
@@ -31,7 +31,7 @@ class Gain:
         return bool(half) and abs(self.new.value - self.old) <= half
 
 
-def recent_gain(report: Report) -> Gain | None:
+def recent_gain(report: MonitorReport) -> RoundGain | None:
     """Return the change over the last rounds; None where there is nothing to compare with."""
     rounds = report.measured[-ROUNDS - 1 :]
     if len(rounds) < 2:
@@ -40,10 +40,10 @@ def recent_gain(report: Report) -> Gain | None:
     spent = last.labels - first.labels
     old = estimate(before, _AP)
     new = estimate(newest, _AP)
-    return Gain(len(rounds) - 1, spent, old.value, new) if spent and old is not None and new is not None else None
+    return RoundGain(len(rounds) - 1, spent, old.value, new) if spent and old is not None and new is not None else None
 
 
-def gained(report: Report) -> str:
+def gained(report: MonitorReport) -> str:
     """Return the average precision gained per hundred labels over the last rounds; empty where nothing compares."""
     gain = recent_gain(report)
     if gain is None:
@@ -71,7 +71,7 @@ def _rounds(number: int) -> str:
     return "round" if number == 1 else f"{number} rounds"
 
 
-def width(report: Report) -> str:
+def width(report: MonitorReport) -> str:
     """Return how wide the interval is, and what would halve it; empty where the figure is exact."""
     _, evaluation = report.measured[-1]
     figure = stored_estimate(evaluation.audit.get("estimates") or evaluation.estimates, _AP)

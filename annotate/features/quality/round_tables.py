@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from allpairs.annotate.features.quality.rounds import Report
+from allpairs.annotate.features.quality.rounds import MonitorReport
 from allpairs.annotate.kit.text.measures import TITLES, estimate
 from allpairs.db.schema.tables import Evaluation, StoredModel
 
 
-def estimates_table(report: Report) -> pd.DataFrame:
+def estimates_table(report: MonitorReport) -> pd.DataFrame:
     """Return one row for each round and measure: labels spent, value, interval, method, and sample size."""
     rows = [
         {
@@ -33,7 +33,7 @@ def estimates_table(report: Report) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "evaluation_positives"])
 
 
-def batches_table(report: Report) -> pd.DataFrame:
+def batches_table(report: MonitorReport) -> pd.DataFrame:
     """Return one row for each batch: strategy, size, answers, and the share of positives."""
     return pd.DataFrame(
         report.batches,
@@ -41,7 +41,7 @@ def batches_table(report: Report) -> pd.DataFrame:
     )
 
 
-def curves_table(report: Report, rounds: Sequence[int]) -> pd.DataFrame:
+def curves_table(report: MonitorReport, rounds: Sequence[int]) -> pd.DataFrame:
     """Return the precision-recall curves of the given rounds, one row for each threshold, strictest first.
 
     `low` and `high` are the precision's 95% band, empty where it is exact.
@@ -69,7 +69,7 @@ def histogram_table(evaluation: Evaluation) -> pd.DataFrame:
 _COUNTED = ("pairs", "negatives", "positives")
 
 
-def strata_table(evaluation: Evaluation) -> pd.DataFrame:
+def audit_strata(evaluation: Evaluation) -> pd.DataFrame:
     """Return one row for each stratum of the audit, highest first: size, labels, and weight of each label.
 
     `share` is the estimated share of positives with its 95% interval; `top`: whether it belongs to the highest pairs.

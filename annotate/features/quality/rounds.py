@@ -28,7 +28,7 @@ BIASED = (
 
 
 @dataclass(frozen=True)
-class Report:
+class MonitorReport:
     """The rows behind the monitoring of one project, read at one moment."""
 
     matchers: list[tuple[StoredModel, Evaluation | None]]
@@ -95,12 +95,12 @@ def _batch(batch: Round, audits: int, answers: dict[AnswerKind, int]) -> dict[st
     }
 
 
-def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None = None) -> Report:
+def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None = None) -> MonitorReport:
     """Return everything that monitoring shows of a project, read in one transaction, the tally only if not given."""
     with reading(engine) as session:
         gold, measurable = gold_counts(session, project_id)
         audit_batch = open_audit_batch(session, project_id)
-        return Report(
+        return MonitorReport(
             matchers=matchers_with_evaluations(session, project_id),
             rounds=batches_of(session, project_id),
             tally=label_tally(session, project_id) if tally is None else tally,
@@ -137,7 +137,7 @@ def offered_threshold(matcher: StoredModel) -> float | None:
     return None if exact is None else round(exact, DIGITS)
 
 
-def why_unmeasured(report: Report) -> str:
+def why_unmeasured(report: MonitorReport) -> str:
     """Return what is missing before known pairs can measure the project; empty where nothing is."""
     if not report.evaluation_items:
         return "The project has no evaluation items: their share was 0 when it was created."

@@ -15,7 +15,7 @@ COUNTED = "Wilson"
 
 
 @dataclass(frozen=True)
-class Person:
+class AnnotatorScore:
     """One annotator compared with the consensus of all, which includes their own answers."""
 
     name: str
@@ -25,7 +25,7 @@ class Person:
     agrees: Estimate
 
 
-def people(votes: Votes, seed: int = 0) -> list[Person]:
+def annotator_scores(votes: Votes, seed: int = 0) -> list[AnnotatorScore]:
     """Return each annotator by name, with 95 % intervals; none if no pair has two opinions.
 
     The intervals of sensitivity and specificity are posterior intervals, given that annotators err independently; the
@@ -47,7 +47,7 @@ def people(votes: Votes, seed: int = 0) -> list[Person]:
     answered = answers.times @ (answers.yes + answers.no)
     right = answers.times @ np.where(consensus.positive[:, None] > 0.5, answers.yes, answers.no)
     return [
-        Person(
+        AnnotatorScore(
             name,
             int(answered[i]),
             _sampled(consensus.sensitivity[i], drawn[0][:, i], int(answered[i])),

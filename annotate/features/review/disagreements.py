@@ -37,7 +37,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Queue:
+class ReviewQueue:
     """The number of disagreements and of unsure pairs, and the next pair to review."""
 
     disagreements: int
@@ -45,7 +45,7 @@ class Queue:
     next: Case | None
 
 
-def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = ()) -> Queue:
+def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = ()) -> ReviewQueue:
     """Return what there is to review. later: pairs that the reviewer has postponed; they come last."""
     with reading(engine) as session:
         pairs = open_pairs(session, project_id)
@@ -55,7 +55,7 @@ def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = 
         if pairs:
             first = pairs[0]
             case = case_of(first, records_of_items(session, project_id, [first.left_id, first.right_id]))
-    return Queue(disagreements, len(pairs) - disagreements, case)
+    return ReviewQueue(disagreements, len(pairs) - disagreements, case)
 
 
 def case_of(pair: Open | Label, records: Records) -> Case:

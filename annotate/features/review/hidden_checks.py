@@ -18,7 +18,7 @@ NEWEST = 50  # runs of fast answers to show
 
 
 @dataclass(frozen=True)
-class Quality:
+class CheckQuality:
     """One annotator's results; an estimate is None without answers to compute it from."""
 
     annotator: str
@@ -28,7 +28,7 @@ class Quality:
     unsure: int
 
 
-def read_quality(engine: Engine, project_id: int) -> list[Quality]:
+def read_quality(engine: Engine, project_id: int) -> list[CheckQuality]:
     """Return the results of the project's checks for each annotator."""
     with reading(engine) as session:
         return quality(check_results(session, project_id))
@@ -40,7 +40,7 @@ def read_fast_answers(engine: Engine, project_id: int) -> list[Told]:
         return fast_answers_of(session, project_id, NEWEST)
 
 
-def quality(answers: Sequence[CheckResult]) -> list[Quality]:
+def quality(answers: Sequence[CheckResult]) -> list[CheckQuality]:
     """Return the results of these answers for each annotator, by name."""
     return [_quality(name, [row for row in answers if row.annotator == name]) for name in _names(answers)]
 
@@ -49,10 +49,10 @@ def _names(answers: Sequence[CheckResult]) -> list[str]:
     return sorted({row.annotator for row in answers})
 
 
-def _quality(annotator: str, answers: Sequence[CheckResult]) -> Quality:
+def _quality(annotator: str, answers: Sequence[CheckResult]) -> CheckQuality:
     decided = [row for row in answers if row.answer != AnswerKind.UNSURE]
     known = [row for row in decided if row.kind == CheckKind.GOLD]
-    return Quality(
+    return CheckQuality(
         annotator,
         sensitivity=_share([row for row in known if row.expected == AnswerKind.POSITIVE]),
         specificity=_share([row for row in known if row.expected == AnswerKind.NEGATIVE]),

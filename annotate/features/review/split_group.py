@@ -33,14 +33,14 @@ UNDO = "undo-split-"
 
 
 @dataclass(frozen=True)
-class Group:
+class LabelGroup:
     """Texts connected by matches, ascending, and the labels that connect them."""
 
     items: list[int]
     matches: list[Label]
 
 
-def groups(engine: Engine, project_id: int) -> list[Group]:
+def groups_of_labels(engine: Engine, project_id: int) -> list[LabelGroup]:
     """Return the groups that the project's matches form, the largest first; none for two lists."""
     with reading(engine) as session:
         if project_of(session, project_id).kind != Kind.SYMMETRIC:
@@ -55,7 +55,7 @@ def groups(engine: Engine, project_id: int) -> list[Group]:
     for label, (place, _) in zip(labels, ends, strict=True):
         joined.setdefault(int(component[place]), []).append(label)
     label_groups = [
-        Group(items[group].tolist(), joined[int(component[group[0]])]) for group in graph.joined_groups(component)
+        LabelGroup(items[group].tolist(), joined[int(component[group[0]])]) for group in graph.joined_groups(component)
     ]
     return sorted(label_groups, key=lambda group: (-len(group.items), group.items))
 
@@ -92,7 +92,7 @@ def last_split(engine: Engine, project_id: int, annotator: str) -> tuple[str, in
         return newest_act(session, project_id, annotator, ACT, UNDO)
 
 
-def undo(engine: Engine, project_id: int, annotator: str, act: str) -> None:
+def undo_split(engine: Engine, project_id: int, annotator: str, act: str) -> None:
     """Undo a split: its pairs get back the labels that they would have without it.
 
     An earlier answer of this reviewer counts again if nobody else has answered since; otherwise it is retracted.

@@ -16,11 +16,11 @@ from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.records import Records, records_of_items
 from allpairs.db.schema.engine import reading
 
-SHOWN = 20  # contradictions to show
+MOST_EXAMPLES = 20  # contradictions to show
 
 
 @dataclass(frozen=True)
-class Step:
+class ContradictionStep:
     """A labelled pair of a contradiction, with its label and annotator."""
 
     case: Case
@@ -40,7 +40,7 @@ class Algebra:
     matches: int
     non_matches: int
     contradictions: int
-    examples: list[list[Step]]
+    examples: list[list[ContradictionStep]]
     problem: str
 
 
@@ -50,7 +50,7 @@ def algebra(engine: Engine, project_id: int) -> Algebra | None:
         if project_of(session, project_id).kind != Kind.SYMMETRIC:
             return None
         label_links = links(session, project_id)
-        first = label_links.contradictions(SHOWN)
+        first = label_links.contradictions(MOST_EXAMPLES)
         items = {item for contradiction in first for item in contradiction.path}
         by_pair = {(label.left_id, label.right_id): label for label in labels_among(session, project_id, items)}
         records = records_of_items(session, project_id, items)
@@ -65,11 +65,13 @@ def links(session: Session, project_id: int) -> LabelLinks:
     return links_of(np.column_stack([left, right]), match == 1)
 
 
-def _steps(contradiction: Contradiction, by_pair: dict[tuple[int, int], Label], records: Records) -> list[Step]:
+def _steps(
+    contradiction: Contradiction, by_pair: dict[tuple[int, int], Label], records: Records
+) -> list[ContradictionStep]:
     pairs = [(min(step), max(step)) for step in pairwise(contradiction.path)]
     pairs.append((contradiction.left, contradiction.right))
     labels = [by_pair[pair] for pair in pairs]
-    return [Step(case_of(label, records), label.answer, label.annotator) for label in labels]
+    return [ContradictionStep(case_of(label, records), label.answer, label.annotator) for label in labels]
 
 
 def count_waiting(engine: Engine, project_id: int) -> int:

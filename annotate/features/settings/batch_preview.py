@@ -18,7 +18,7 @@ UNTRAINED = ("encoder", "first_batch")  # decide, too, while there is no model
 
 
 @dataclass(frozen=True)
-class ShownPair:
+class PreviewedPair:
     """Both texts of a pair, its score under the newest model, and p if that is a trained one."""
 
     left: str
@@ -27,7 +27,7 @@ class ShownPair:
     p: float | None
 
 
-def ask(engine: Engine, project_id: int, entered: Mapping[str, Any]) -> str:
+def request_batch_preview(engine: Engine, project_id: int, entered: Mapping[str, Any]) -> str:
     """Request a preview of the next pairs under these settings, stored or not; return the job's id.
 
     Raises InputError for invalid settings, and while another preview is open.
@@ -35,16 +35,16 @@ def ask(engine: Engine, project_id: int, entered: Mapping[str, Any]) -> str:
     return request_preview(engine, project_id, checked_settings(entered))
 
 
-def found(project_id: int, strategy: str) -> Preview | None:
+def last_preview(project_id: int, strategy: str) -> Preview | None:
     """Return the strategy's newest preview; None if there is none since the last round."""
     return read_preview(project_id, strategy)
 
 
-def shown_pairs(engine: Engine, preview: Preview) -> list[ShownPair]:
+def preview_pairs(engine: Engine, preview: Preview) -> list[PreviewedPair]:
     """Return the pairs of the preview in their order."""
     with reading(engine) as session:
         texts = item_texts(session, (id_ for pair in preview.pairs for id_ in (pair.left_id, pair.right_id)))
-    return [ShownPair(texts[pair.left_id], texts[pair.right_id], pair.score, pair.p) for pair in preview.pairs]
+    return [PreviewedPair(texts[pair.left_id], texts[pair.right_id], pair.score, pair.p) for pair in preview.pairs]
 
 
 def changed_since(preview: Preview, entered: Mapping[str, Any]) -> list[str]:

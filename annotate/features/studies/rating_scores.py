@@ -47,7 +47,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Gain:
+class ModelGain:
     """How much better one model's questions are than another's, on passages where both are rated."""
 
     better: str
@@ -57,7 +57,7 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class RaterAgreement:
     """Agreement of raters by one criterion, over questions with two or more ratings; None: not defined.
 
     kappa_note: a sentence if kappa is low because one answer is rare.
@@ -69,7 +69,7 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Results:
+class StudyResults:
     """The results of a study so far. raters: their names; common: questions with two or more ratings.
 
     gain: of back-training over self-training, if both are rated.
@@ -79,11 +79,11 @@ class Results:
     raters: Sequence[str]
     common: int
     scores: Sequence[Scores]
-    gain: Gain | None
-    agreement: Sequence[Agreement]
+    gain: ModelGain | None
+    agreement: Sequence[RaterAgreement]
 
 
-def results(engine: Engine, project_id: int, study_id: int) -> Results:
+def results(engine: Engine, project_id: int, study_id: int) -> StudyResults:
     """Return the results of the study so far. Raises InputError if the project has no such study."""
     with reading(engine) as session:
         study = study_of(session, project_id, study_id)
@@ -95,7 +95,7 @@ def results(engine: Engine, project_id: int, study_id: int) -> Results:
     rng = np.random.default_rng(study.seed)  # so that the figures stay the same when the page is redrawn
     agreement = [_agreement(name, common, rng) for name in CRITERIA] if common else []
     scores = [_scores(model, units, by_unit) for model in study.models]
-    return Results(study, raters, len(common), scores, _gain(units, by_unit), agreement)
+    return StudyResults(study, raters, len(common), scores, _gain(units, by_unit), agreement)
 
 
 def _by_unit(rated: Sequence[Rated]) -> dict[int, list[Rated]]:
@@ -129,7 +129,7 @@ def share(questions: Sequence[Sequence[bool]]) -> Estimate | None:
     return Estimate(p, *wilson(p * worth, worth), METHOD, count)
 
 
-def _gain(units: Sequence[StudyUnit], by_unit: Mapping[int, list[Rated]]) -> Gain | None:
+def _gain(units: Sequence[StudyUnit], by_unit: Mapping[int, list[Rated]]) -> ModelGain | None:
     """Return the paper's main comparison: back-training's questions against self-training's."""
     baseline, back = BEGUN[1:]
     by_model = {
@@ -146,7 +146,7 @@ def _gain(units: Sequence[StudyUnit], by_unit: Mapping[int, list[Rated]]) -> Gai
     gains = {
         name: [mean(back, passage, name) - mean(baseline, passage, name) for passage in passages] for name in CRITERIA
     }
-    return Gain(back, baseline, len(passages), {name: difference(values) for name, values in gains.items()})
+    return ModelGain(back, baseline, len(passages), {name: difference(values) for name, values in gains.items()})
 
 
 def difference(gains: Sequence[float]) -> Estimate:
@@ -165,13 +165,13 @@ def difference(gains: Sequence[float]) -> Estimate:
     return Estimate(value, min(low, value), max(high, value), MATCHED, len(gains))
 
 
-def _agreement(criterion: str, common: Sequence[Sequence[Rated]], rng: np.random.Generator) -> Agreement:
+def _agreement(criterion: str, common: Sequence[Sequence[Rated]], rng: np.random.Generator) -> RaterAgreement:
     yes = np.array([sum(rating.scores[criterion] for rating in ratings) for ratings in common])
     counts = np.stack([yes, np.array([len(ratings) for ratings in common]) - yes], axis=1)
     figures = {name: agreement_estimate(coefficient, counts, rng=rng) for name, coefficient in AGREEMENT.items()}
     if len(pair := sorted({rating.rater for ratings in common for rating in ratings})) == 2:
         figures["Kappa"] = cohen_estimate(_table(criterion, common, pair), rng)
-    return Agreement(criterion, figures, why_kappa_is_low(counts, ANSWERS))
+    return RaterAgreement(criterion, figures, why_kappa_is_low(counts, ANSWERS))
 
 
 def _table(criterion: str, common: Sequence[Sequence[Rated]], pair: Sequence[str]) -> np.ndarray:

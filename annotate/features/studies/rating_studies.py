@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Engine
 
-from allpairs.annotate.features.papers.runs import made
+from allpairs.annotate.features.papers.runs import run_output
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.frame.language.translator import later
@@ -38,7 +38,7 @@ from allpairs.db.projects.studies import (
 from allpairs.db.schema.engine import person_of, reading
 from allpairs.db.schema.tables import Study, StudyUnit
 
-ASKED = "test-questions"  # the kind of a run's output
+TEST_QUESTIONS = "test-questions"  # the kind of a run's output
 REFERENCE = "written by people"  # the test pairs' own questions, treated like a model's
 # the paper rates 50 questions
 DRAWN = 50
@@ -65,7 +65,7 @@ RATED_BY = tuple(Criterion(name, *TITLES[name]) for name in CRITERIA)
 
 
 @dataclass(frozen=True)
-class Standing:
+class StudyStanding:
     """A study, its number of questions, and how many of them each rater has rated."""
 
     study: Study
@@ -74,7 +74,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Desk:
+class RatingDesk:
     """What a rater sees: the question at this place, and their rating of it, if any.
 
     No unit: everything is rated. before: the place of the previous question, after: of the next one that the rater may
@@ -89,7 +89,7 @@ class Desk:
     after: int | None
 
 
-def read_asked(path: Path) -> list[dict[str, Any]]:
+def read_test_questions(path: Path) -> list[dict[str, Any]]:
     """Return the test passages: `passage`, `reference`, and questions by model. Raises InputError for another file."""
     with path.open(encoding="utf-8") as file:
         try:
@@ -106,7 +106,9 @@ def asked_by(path: Path) -> list[str]:
     return [*json.loads(first)["questions"], REFERENCE] if first else []
 
 
-def draw(rows: Sequence[dict[str, Any]], models: Sequence[str], passages: int, rng: np.random.Generator) -> list[Unit]:
+def draw_units(
+    rows: Sequence[dict[str, Any]], models: Sequence[str], passages: int, rng: np.random.Generator
+) -> list[Unit]:
     """Return the models' questions about randomly sampled passages, in random order.
 
     All models are asked about the same passages, so that passages do not cause differences between them. Identical
@@ -124,15 +126,15 @@ def draw(rows: Sequence[dict[str, Any]], models: Sequence[str], passages: int, r
     return [units[i] for i in rng.permutation(len(units)).tolist()]
 
 
-def start(
+def start_study(
     engine: Engine, project_id: int, run_id: str, number: int, models: Sequence[str], passages: int, seed: int
 ) -> int:
     """Start a study of these models' questions about so many passages; return its id. number: the output's place.
 
     Raises InputError for models that the run does not have, and for more questions than it has or people could rate.
     """
-    output = made(engine, project_id, run_id, number)
-    if output.kind != ASKED:
+    output = run_output(engine, project_id, run_id, number)
+    if output.kind != TEST_QUESTIONS:
         raise InputError(f"{output.title} has no questions about test passages")
     if not models:
         raise InputError("choose at least one model")
@@ -141,23 +143,23 @@ def start(
     if not 1 <= passages <= MOST // len(models):
         most = f"{MOST // len(models):,} passages for {counted(len(models), 'model')}"
         raise InputError(f"choose 1 to {most}, not {passages:,}: people can rate {MOST:,} questions in all")
-    units = draw(read_asked(output.path), models, passages, np.random.default_rng(seed))
+    units = draw_units(read_test_questions(output.path), models, passages, np.random.default_rng(seed))
     with acting(engine, Right.CHANGE, project_id) as session:
         run_of(session, project_id, run_id)
         study = Study(project_id=project_id, run_id=run_id, models=list(models), per_model=passages, seed=seed)
         return add_study(session, study, units)
 
 
-def list_studies(engine: Engine, project_id: int) -> list[Standing]:
+def list_studies(engine: Engine, project_id: int) -> list[StudyStanding]:
     """Return the project's studies with their progress, the newest first."""
     with reading(engine) as session:
         return [
-            Standing(study, count_units(session, study.id), count_rated(session, study.id))
+            StudyStanding(study, count_units(session, study.id), count_rated(session, study.id))
             for study in studies_of(session, project_id)
         ]
 
 
-def desk(engine: Engine, project_id: int, study_id: int, rater: str, position: int | None = None) -> Desk:
+def desk(engine: Engine, project_id: int, study_id: int, rater: str, position: int | None = None) -> RatingDesk:
     """Return what the rater sees: the question at this place, or the first that they have not rated.
 
     Raises InputError if the project has no such study.
@@ -172,7 +174,7 @@ def desk(engine: Engine, project_id: int, study_id: int, rater: str, position: i
         unit = unit_at(session, study_id, place)
         stored = ratings_of(session, study_id, rater, unit.id) if unit else []
     scores = stored[0].scores if stored else {}
-    return Desk(unit, scores, rated, units, place - 1 if place else None, place + 1 if place < end else None)
+    return RatingDesk(unit, scores, rated, units, place - 1 if place else None, place + 1 if place < end else None)
 
 
 def own_scores(engine: Engine, unit: StudyUnit, rater: str) -> Scores:
@@ -196,7 +198,7 @@ def rate(engine: Engine, project_id: int, unit_id: int, rater: str, scores: Scor
         add_ratings(session, project_id, rater, [(unit_id, scores)])
 
 
-def remove(engine: Engine, project_id: int, study_id: int) -> None:
+def remove_study(engine: Engine, project_id: int, study_id: int) -> None:
     """Remove the study with its ratings. Raises InputError if the project has no such study."""
     with acting(engine, Right.CHANGE, project_id) as session:
         study = study_of(session, project_id, study_id)

@@ -87,7 +87,7 @@ def _cells(record: TextRecord) -> dict[str, str]:
 
 
 def _changed(call: Call, request: TextsRequest, rows: list[dict[str, str]], act: Act) -> TextsChanged:
-    change = services.preview if request.dry_run else services.apply
+    change = services.preview_change if request.dry_run else services.apply
     with services.sent(rows, act, request.side) as source:
         return change(call.engine, call.project.name, source).in_short
 
@@ -99,7 +99,7 @@ def text_changes(call: Call) -> TextChangeList:
 
 def undo_texts(call: Call, request: UndoTextsRequest) -> TextChangeDetails:
     """Undo the newest change of the project's texts that stands: every id names what it named before."""
-    return services.undo(call.engine, call.project_id, request.number)
+    return services.undo_text_change(call.engine, call.project_id, request.number)
 
 
 TEXTS = f"{PROJECT_PATH}/texts"

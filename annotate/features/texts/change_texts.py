@@ -54,7 +54,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class Source:
+class TextFile:
     """A file of texts of one side. columns: None for the column `id` and those of the project's own files."""
 
     path: Path
@@ -110,16 +110,16 @@ class Outcome:
 
 
 @contextmanager
-def sent(rows: Sequence[Mapping[str, str]], act: Act, side: Side) -> Iterator[Source]:
+def sent(rows: Sequence[Mapping[str, str]], act: Act, side: Side) -> Iterator[TextFile]:
     """Yield records with `id` and, to add, text columns as a file to read: so they are checked as every file is."""
     with TemporaryDirectory(prefix="allpairs-") as folder:
         path = Path(folder) / SENT
         with path.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
-        yield Source(path, act, side)
+        yield TextFile(path, act, side)
 
 
-def preview(engine: Engine, project: str, source: Source, progress: Progress = no_progress) -> Outcome:
+def preview_change(engine: Engine, project: str, source: TextFile, progress: Progress = no_progress) -> Outcome:
     """Return what the file would change. Raises InputError, one line with file, row and column, for a bad file."""
     with reading(engine) as session:
         stored_project = project_for(session, Right.CHANGE, project)
@@ -128,7 +128,7 @@ def preview(engine: Engine, project: str, source: Source, progress: Progress = n
     return Outcome(plan.counts, dict(plan.examples), notes)
 
 
-def apply(engine: Engine, project: str, source: Source, progress: Progress = no_progress) -> Outcome:
+def apply(engine: Engine, project: str, source: TextFile, progress: Progress = no_progress) -> Outcome:
     """Store what the file changes, all of it or nothing; a file that changes nothing stores nothing.
 
     Then the groups are brought up to date, where the project's settings say so.
@@ -154,7 +154,7 @@ def apply(engine: Engine, project: str, source: Source, progress: Progress = no_
     return Outcome(plan.counts, dict(plan.examples), notes, stored)
 
 
-def undo(engine: Engine, project_id: int, number: int | None = None) -> TextChangeDetails:
+def undo_text_change(engine: Engine, project_id: int, number: int | None = None) -> TextChangeDetails:
     """Undo the project's newest change of texts that stands; return it. number: that it must have.
 
     Texts that it added are withdrawn again; answers on their pairs stay in the record. Raises InputError if there is no
@@ -193,7 +193,7 @@ def _names(project: Project, side: Side) -> tuple[str, ...]:
     return tuple(named) or ("text",)
 
 
-def _read(project: Project, source: Source, progress: Progress) -> tuple[Staging | list[str], tuple[str, ...]]:
+def _read(project: Project, source: TextFile, progress: Progress) -> tuple[Staging | list[str], tuple[str, ...]]:
     if source.side == Side.RIGHT and project.kind == Kind.SYMMETRIC:
         raise InputError(f"{project.name!r} has one list: leave the side out")
     columns = source.columns or Columns("id", _names(project, source.side))
@@ -223,7 +223,7 @@ def _identifiers(path: Path, column: str) -> list[str]:
 
 
 def _plan(
-    session: Session, project: Project, source: Source, entries: Staging | Sequence[str], progress: Progress
+    session: Session, project: Project, source: TextFile, entries: Staging | Sequence[str], progress: Progress
 ) -> TextPlan:
     if isinstance(entries, Staging):
         return plan_texts(session, project.id, source.side, entries, progress)

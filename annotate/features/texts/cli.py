@@ -8,7 +8,7 @@ import typer
 from allpairs.annotate.features.projects.history import NOBODY
 from allpairs.annotate.features.projects.projects import project_by_name
 from allpairs.annotate.features.texts import change_texts
-from allpairs.annotate.features.texts.change_texts import Act, Source, TextChangeDetails
+from allpairs.annotate.features.texts.change_texts import Act, TextChangeDetails, TextFile
 from allpairs.annotate.kit.command_output import Json, print_columns, print_json, remark, upgraded_engine
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Side
@@ -17,7 +17,7 @@ from allpairs.program import group
 texts = group("Add, change and withdraw texts of a project.")
 
 Project = Annotated[str, typer.Argument(help="The project's name.")]
-Of = Annotated[Side, typer.Option("--side", help="The list that the texts are in, if the project has two.")]
+ListSide = Annotated[Side, typer.Option("--side", help="The list that the texts are in, if the project has two.")]
 Dry = Annotated[bool, typer.Option("--dry-run", help="Store nothing; only report what would change.")]
 IdColumn = Annotated[str, typer.Option("--id", help="The column with the ids.")]
 TextColumns = Annotated[
@@ -30,7 +30,7 @@ TextColumns = Annotated[
 def add(
     project: Project,
     file: Annotated[Path, typer.Argument(help="A table (csv, tsv, jsonl or parquet) with ids and texts.")],
-    side: Of = Side.LEFT,
+    side: ListSide = Side.LEFT,
     id_column: IdColumn = "id",
     text: TextColumns = None,
     dry: Dry = False,
@@ -42,14 +42,14 @@ def add(
     """
     engine = upgraded_engine()
     names = tuple(text or change_texts.text_columns(engine, project_by_name(engine, project).id, side))
-    _run(project, Source(file, Act.ADD, side, Columns(id_column, names)), dry, as_json)
+    _run(project, TextFile(file, Act.ADD, side, Columns(id_column, names)), dry, as_json)
 
 
 @texts.command("withdraw")
 def withdraw(
     project: Project,
     file: Annotated[Path, typer.Argument(help="A table (csv, tsv, jsonl or parquet) with ids.")],
-    side: Of = Side.LEFT,
+    side: ListSide = Side.LEFT,
     id_column: IdColumn = "id",
     dry: Dry = False,
     as_json: Json = False,
@@ -58,11 +58,11 @@ def withdraw(
 
     Example: allpairs texts withdraw questions gone.csv --dry-run
     """
-    _run(project, Source(file, Act.WITHDRAW, side, Columns(id_column)), dry, as_json)
+    _run(project, TextFile(file, Act.WITHDRAW, side, Columns(id_column)), dry, as_json)
 
 
-def _run(project: str, source: Source, dry: bool, as_json: bool) -> None:
-    outcome = (change_texts.preview if dry else change_texts.apply)(upgraded_engine(), project, source)
+def _run(project: str, source: TextFile, dry: bool, as_json: bool) -> None:
+    outcome = (change_texts.preview_change if dry else change_texts.apply)(upgraded_engine(), project, source)
     if as_json:
         print_json(outcome.in_short)
         return
@@ -82,7 +82,7 @@ def undo(project: Project, as_json: Json = False) -> None:
     Example: allpairs texts undo questions
     """
     engine = upgraded_engine()
-    change = change_texts.undo(engine, project_by_name(engine, project).id)
+    change = change_texts.undo_text_change(engine, project_by_name(engine, project).id)
     if as_json:
         print_json(change)
     else:

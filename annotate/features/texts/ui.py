@@ -8,7 +8,7 @@ import streamlit as st
 
 from allpairs.annotate.features.projects.history import NOBODY
 from allpairs.annotate.features.texts import change_texts
-from allpairs.annotate.features.texts.change_texts import TITLES, Act, Outcome, Source, TextChangeDetails
+from allpairs.annotate.features.texts.change_texts import TITLES, Act, Outcome, TextChangeDetails, TextFile
 from allpairs.annotate.kit.text.formatting import literal, sentence
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.errors import told
@@ -20,7 +20,7 @@ from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Project
 
-ABOUT = (
+EXPLANATION = (
     "A table with ids and texts. New ids bring new texts; an id that the project has gets the file's text. Withdrawn "
     "texts leave batches, matches and figures, and their answers stay in the record. The file is checked first; "
     "nothing is stored until you apply it."
@@ -30,18 +30,18 @@ SIDES = {Side.LEFT: "Left list", Side.RIGHT: "Right list"}
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedTexts:
     """The outcome of checking or applying a file: what was asked, and what it changes or an error."""
 
-    request: tuple[int, Source]
+    request: tuple[int, TextFile]
     outcome: Outcome | None = None
     error: str = ""
 
 
-def texts(project: Project) -> None:
+def texts_section(project: Project) -> None:
     """Draw the choice of a file, what it would change, the button that applies it, and the changes so far."""
     st.subheader("Change texts", anchor=False)
-    st.caption(ABOUT)
+    st.caption(EXPLANATION)
     act = st.segmented_control(
         "What the file is for",
         list(ACTS),
@@ -61,7 +61,7 @@ def texts(project: Project) -> None:
     _changes(project)
 
 
-def _source(project: Project, path: Path, act: Act, side: Side) -> Source:
+def _source(project: Project, path: Path, act: Act, side: Side) -> TextFile:
     """Draw the choice of columns, and return the file with them. Raises InputError if it cannot be read."""
     names = column_names(path)
     columns = change_texts.text_columns(engine(), project.id, side)
@@ -76,17 +76,17 @@ def _source(project: Project, path: Path, act: Act, side: Side) -> Source:
             )
             for i, name in enumerate(columns if act == Act.ADD else ())
         ]
-    return Source(path, act, side, Columns(str(id_column), tuple(map(str, chosen)) or ("text",)))
+    return TextFile(path, act, side, Columns(str(id_column), tuple(map(str, chosen)) or ("text",)))
 
 
 def _place(names: list[str], name: str, otherwise: int = 0) -> int:
     return names.index(name) if name in names else min(otherwise, len(names) - 1)
 
 
-def _check(project: Project, source: Source) -> None:
+def _check(project: Project, source: TextFile) -> None:
     request = project.id, source
-    last: Checked = st.session_state.get("texts_checked", Checked(request))
-    last = last if last.request == request else Checked(request)
+    last: CheckedTexts = st.session_state.get("texts_checked", CheckedTexts(request))
+    last = last if last.request == request else CheckedTexts(request)
     with st.container(horizontal=True):
         check = st.button("Check file", key="texts_check", icon=":material/fact_check:")
         off = last.outcome is None or last.outcome.change is not None or not _changing(last.outcome)
@@ -100,13 +100,13 @@ def _check(project: Project, source: Source) -> None:
         _outcome(last.outcome)
 
 
-def _run(project: Project, source: Source, apply: bool) -> Checked:
-    act = change_texts.apply if apply else change_texts.preview
+def _run(project: Project, source: TextFile, apply: bool) -> CheckedTexts:
+    act = change_texts.apply if apply else change_texts.preview_change
     try:
         with st.spinner("Changing the texts …" if apply else "Checking the file …"):
-            return Checked((project.id, source), act(engine(), project.name, source))
+            return CheckedTexts((project.id, source), act(engine(), project.name, source))
     except InputError as error:
-        return Checked((project.id, source), error=str(error))
+        return CheckedTexts((project.id, source), error=str(error))
 
 
 def _changing(outcome: Outcome) -> bool:
@@ -144,7 +144,7 @@ def _changes(project: Project) -> None:
     key = f"texts_undo_{newest.number}"
     if st.button(f"Undo change {newest.number}", key=key, icon=":material/undo:", help=help_):
         with told():
-            change_texts.undo(engine(), project.id, newest.number)
+            change_texts.undo_text_change(engine(), project.id, newest.number)
             st.session_state.pop("texts_checked", None)
             st.rerun()
 

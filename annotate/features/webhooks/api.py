@@ -47,7 +47,7 @@ class DeliveryList(ApiOutput):
 
 def list_webhooks(call: Call) -> WebhookList:
     """List the project's webhooks, without their secrets."""
-    return WebhookList(webhooks=services.list_webhooks(call.engine, call.project_id))
+    return WebhookList(webhooks=services.webhooks_of_project(call.engine, call.project_id))
 
 
 def add_webhook(call: Call, request: WebhookRequest) -> NewWebhook:
@@ -58,7 +58,7 @@ def add_webhook(call: Call, request: WebhookRequest) -> NewWebhook:
 def delete_webhook(call: Call) -> WebhookDetails:
     """Delete a webhook with what waits for it, and show it a last time."""
     webhook = _webhook(call)
-    services.remove(call.engine, call.project_id, webhook.id)
+    services.remove_webhook(call.engine, call.project_id, webhook.id)
     return webhook
 
 
@@ -71,7 +71,7 @@ def list_deliveries(call: Call, request: NewestRequest) -> DeliveryList:
 
 def _webhook(call: Call) -> WebhookDetails:
     """Return the webhook that the path names. Raises Wrong if there is none."""
-    for webhook in services.list_webhooks(call.engine, call.project_id):
+    for webhook in services.webhooks_of_project(call.engine, call.project_id):
         if webhook.id == call.webhook_id:
             return webhook
     raise Wrong(404, f"project {call.project_id} has no webhook {call.webhook_id}")

@@ -20,7 +20,7 @@ def list_all(name: Name, as_json: Json = False) -> None:
     Example: allpairs webhooks list questions
     """
     engine = upgraded_engine()
-    hooks = services.list_webhooks(engine, project_by_name(engine, name).id)
+    hooks = services.webhooks_of_project(engine, project_by_name(engine, name).id)
     if as_json:
         print_json(hooks)
     elif hooks:
@@ -57,4 +57,4 @@ def delete(
     Example: allpairs webhooks delete questions 3
     """
     engine = upgraded_engine()
-    services.remove(engine, project_by_name(engine, name).id, number)
+    services.remove_webhook(engine, project_by_name(engine, name).id, number)

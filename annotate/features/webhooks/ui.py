@@ -27,7 +27,7 @@ TITLES: dict[str, str] = {
     NoticeKind.GROUP_CHANGED: "Group changed",
     NoticeKind.TEST: "Test",
 }
-EVERY = 5.0  # seconds between two looks while messages wait
+POLL_SECONDS = 5.0  # seconds between two looks while messages wait
 State = Literal["orange", "green", "red"]
 STATES: dict[DeliveryState, tuple[State, str]] = {
     DeliveryState.WAITING: ("orange", ":material/schedule:"),
@@ -46,7 +46,7 @@ def webhooks(project_id: int) -> None:
     listed = st.container()
     new_webhook = _form(project_id)
     with listed:  # the new one, too
-        hooks = services.list_webhooks(engine(), project_id)
+        hooks = services.webhooks_of_project(engine(), project_id)
         draw_page(hooks, lambda row: _listed(project_id, row, new_webhook), f"webhooks_page_{project_id}")
 
 
@@ -105,7 +105,10 @@ def _acts(project_id: int, row: WebhookDetails, new_webhook: NewWebhook | None) 
         with st.popover("Delete", icon=":material/delete:", key=f"delete_webhook_{row.id}"):
             st.write("Messages that still wait are not sent, and its log is deleted.")
             st.button(
-                "Delete webhook", key=f"remove_{row.id}", on_click=_act, args=(services.remove, project_id, row.id)
+                "Delete webhook",
+                key=f"remove_{row.id}",
+                on_click=_act,
+                args=(services.remove_webhook, project_id, row.id),
             )
     if new_webhook is not None and new_webhook.id == row.id:
         st.success("Copy the secret now. It will not be shown again.", icon=":material/check:")
@@ -113,7 +116,7 @@ def _acts(project_id: int, row: WebhookDetails, new_webhook: NewWebhook | None) 
     with st.expander("Messages", key=f"log_{row.id}"):
         messages = services.deliveries(engine(), project_id, row.id)
         waits = any(message.state == DeliveryState.WAITING for message in messages)
-        st.fragment(_log, run_every=EVERY if waits else None)(project_id, row.id, waits)
+        st.fragment(_log, run_every=POLL_SECONDS if waits else None)(project_id, row.id, waits)
 
 
 def _log(project_id: int, webhook_id: int, waited: bool) -> None:
@@ -144,7 +147,7 @@ def _message(project_id: int, message: DeliveryDetails) -> None:
                 key=f"again_{message.id}",
                 icon=":material/refresh:",
                 on_click=_act,
-                args=(services.send_again, project_id, message.id),
+                args=(services.send_delivery_again, project_id, message.id),
             )
     if message.error:
         st.caption(f":red[{literal(message.error)}]")

@@ -54,7 +54,7 @@ class DeliveryDetails(ApiOutput):
     delivered_at: datetime | None
 
 
-def list_webhooks(engine: Engine, project_id: int) -> list[WebhookDetails]:
+def webhooks_of_project(engine: Engine, project_id: int) -> list[WebhookDetails]:
     """Return the project's webhooks, the oldest first. Raises Refused without the right to change the project."""
     with reading(engine) as session:
         require(session, Right.CHANGE, project_id)
@@ -112,7 +112,7 @@ def renew_secret(engine: Engine, project_id: int, webhook_id: int) -> NewWebhook
         return NewWebhook.model_validate(row)
 
 
-def remove(engine: Engine, project_id: int, webhook_id: int) -> None:
+def remove_webhook(engine: Engine, project_id: int, webhook_id: int) -> None:
     """Remove the webhook with its deliveries. Raises InputError if the project has no such webhook."""
     with acting(engine, Right.CHANGE, project_id) as session:
         row = _webhook(session, project_id, webhook_id)
@@ -156,7 +156,7 @@ def deliveries(engine: Engine, project_id: int, webhook_id: int, limit: int = 20
         ]
 
 
-def send_again(engine: Engine, project_id: int, delivery_id: int) -> None:
+def send_delivery_again(engine: Engine, project_id: int, delivery_id: int) -> None:
     """Send a delivery now that waits or was given up. Raises InputError if the project has no such delivery."""
     with acting(engine, Right.CHANGE, project_id) as session:
         if not rows.send_again(session, project_id, delivery_id, now()):

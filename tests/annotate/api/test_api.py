@@ -34,7 +34,7 @@ from tests.helpers.projects.results import ANSWER, answering, make_published, ma
 from tests.helpers.services.webhooks import WEBHOOK
 from tests.helpers.web import answer, body_of, browser, leased, member, of, refused, said, site
 
-R, ASK = Role, matching.ask
+R, ASK = Role, matching.ask_servers
 
 
 # What each address gives
@@ -237,7 +237,7 @@ def test_a_record_is_answered_and_publications_are_listed(
 def test_without_a_process_or_publication_the_answer_advises(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matching, "ask", ASK)
+    monkeypatch.setattr(matching, "ask_servers", ASK)
     viewer, body = member(engine, project, R.VIEWER), {"texts": ["a"]}
     assert "allpairs serve --match" in refused(viewer.post(of(project, "/match"), json=body), 503)
     with writing(engine) as session:  # one that has died, and cannot be reached
@@ -247,7 +247,7 @@ def test_without_a_process_or_publication_the_answer_advises(
     assert "allpairs publish" in refused(viewer.post(of(project, "/match"), json=body), 409)
     for status, answered in ((503, 503), (500, 503), (409, 409), (401, 503)):
         make_published(engine, project)
-        monkeypatch.setattr(matching, "ask", lambda servers, body, status=status: (status, {"detail": "why"}))
+        monkeypatch.setattr(matching, "ask_servers", lambda servers, body, status=status: (status, {"detail": "why"}))
         assert "why" in refused(viewer.post(of(project, "/match"), json=body), answered)
 
 

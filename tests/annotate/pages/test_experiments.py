@@ -188,7 +188,7 @@ def test_an_experiment_can_be_deleted(engine: Engine, project: int) -> None:
 def test_an_experiment_at_work_is_not_deleted(engine: Engine, project: int) -> None:
     add_job(engine, project, "e", kind="experiment", state="running")
     with pytest.raises(InputError, match="cancel it first"):
-        experiments.delete(engine, "e")
+        experiments.delete_experiment(engine, "e")
 
 
 def test_experiments_of_jobs_and_folders_are_listed_newest_first(engine: Engine, project: int) -> None:

@@ -310,7 +310,7 @@ def test_the_browser_is_sent_texts_and_guidelines_once(
     assert [row[0] for pair in (first, *others) for row in pair["rows"]] == [None] * 3
     has, version = frozenset([first["id"]]), sent[-1]["guidelines"]["version"]
     assert "<strong>twice</strong>" in sent[-1]["guidelines"]["html"]
-    monkeypatch.setattr(card, "outbox", lambda key: card.Message(1, known_tasks=has, guidelines=version))
+    monkeypatch.setattr(card, "outbox", lambda key: card.CardMessage(1, known_tasks=has, guidelines=version))
     page.run()
     assert [set(first) - set(pair) for pair in sent[-1]["pairs"]] == [{"rows"}, *[set()] * len(others)]
     assert sent[-1]["guidelines"] is None
@@ -331,7 +331,7 @@ def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
         tasks = session.scalars(select(Task).order_by(Task.position)).all()
     for task in tasks[:2]:
         events = [{"key": f"k{task.id}", "task_id": task.id, "answer": "positive"}]
-        monkeypatch.setattr(card, "outbox", lambda key, events=events: card.Message(1, events))
+        monkeypatch.setattr(card, "outbox", lambda key, events=events: card.CardMessage(1, events))
         page.run()
     assert [words for data in sent for words in data["why"].values()] == [
         "score 0.95",

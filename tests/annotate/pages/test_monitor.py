@@ -8,7 +8,7 @@ from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.features.projects.next_step import next_step, read_standing
-from allpairs.annotate.features.texts.change_texts import undo
+from allpairs.annotate.features.texts.change_texts import undo_text_change
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import DesignKind
@@ -291,7 +291,7 @@ def test_a_new_audit_is_offered_when_a_tenth_of_texts_changed(engine: Engine, ho
     assert not offered()  # 1 of 19
     change(engine, tmp_path, {"left-27": "another text"})
     assert offered()  # one more has gone, and one has come
-    undo(engine, project_id)
+    undo_text_change(engine, project_id)
     assert not offered()
 
 

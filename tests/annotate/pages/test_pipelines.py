@@ -111,7 +111,7 @@ def test_without_positive_pairs_the_page_says_why(engine: Engine, home: Path) ->
     page = open_page()
     assert "at least 2 positive" in page.info[0].value
     with pytest.raises(InputError, match="no labelled and no known"):
-        pipelines.request(engine, project_id, NAME, {}, {})
+        pipelines.request_run(engine, project_id, NAME, {}, {})
 
 
 def test_without_a_project_the_page_says_so(engine: Engine, home: Path) -> None:
@@ -131,7 +131,7 @@ def test_what_is_not_possible_is_refused(
     engine: Engine, project: int, asked: Asked, name: str, config: Any, chosen: Any, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        pipelines.request(engine, project, name, config, chosen)
+        pipelines.request_run(engine, project, name, config, chosen)
     assert asked == []
 
 
@@ -140,9 +140,9 @@ def test_one_run_at_a_time_and_no_other_job_waits_for_it(
 ) -> None:
     enqueued: list[tuple[Any, ...]] = []
     monkeypatch.setattr(jobs, "enqueue_workflow", lambda engine, *arguments: enqueued.append(arguments))
-    first = pipelines.request(engine, project, NAME, {}, {})
+    first = pipelines.request_run(engine, project, NAME, {}, {})
     with pytest.raises(InputError, match="pipeline on this project"):
-        pipelines.request(engine, project, NAME, {}, {})
+        pipelines.request_run(engine, project, NAME, {}, {})
     training = jobs.request_round(engine, project)
     assert [arguments[:3] for arguments in enqueued] == [
         (first, "pipeline", project),
@@ -162,7 +162,7 @@ def test_a_run_at_work_shows_how_far_it_is_and_can_be_cancelled(
     page.button(key="cancel_r").click().run()
     assert cancelled == ["r"]
     with pytest.raises(InputError, match="cancel it first"):
-        pipelines.delete(engine, project, "r")
+        pipelines.delete_run(engine, project, "r")
 
 
 def test_a_finished_run_shows_its_figures_and_tables(engine: Engine, project: int) -> None:
@@ -193,7 +193,7 @@ def test_a_run_can_be_deleted(engine: Engine, project: int) -> None:
 def test_a_run_of_another_project_is_not_there(engine: Engine, project: int) -> None:
     other = make_project(engine, ["a", "b"], name="Other")
     finished_run(engine, project, "r")
-    for act in (partial(pipelines.delete, run_id="r"), partial(pipelines.made, run_id="r", number=0)):
+    for act in (partial(pipelines.delete_run, run_id="r"), partial(pipelines.run_output, run_id="r", number=0)):
         with pytest.raises(InputError, match="no run r"):
             act(engine, other)
     assert pipelines.list_runs(engine, other) == []

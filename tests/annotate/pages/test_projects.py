@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.features.texts import change_texts
-from allpairs.annotate.features.texts.change_texts import Act, Source
+from allpairs.annotate.features.texts.change_texts import Act, TextFile
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.machine import ROOT
 from tests.helpers.pages import open_page, said
@@ -33,7 +33,7 @@ def test_a_card_counts_the_texts_that_are_there_now(engine: Engine, tmp_path: Pa
     make_project(engine, ["a", "b"], name="Products")
     assert "list of 2 texts" in said(projects_page(engine))
     (tmp_path / "more.csv").write_text("id,text\nx,c\n")
-    change_texts.apply(engine, "Products", Source(tmp_path / "more.csv", Act.ADD))
+    change_texts.apply(engine, "Products", TextFile(tmp_path / "more.csv", Act.ADD))
     assert "list of 3 texts" in said(projects_page(engine))
 
 

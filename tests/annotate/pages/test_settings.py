@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.features.projects.lifecycle import list_bin
 from allpairs.annotate.features.projects.projects import list_projects, update_settings
-from allpairs.annotate.features.settings.ui.form import ADVANCED, GROUPS, LABELS, problems
+from allpairs.annotate.features.settings.ui.form import ADVANCED, GROUPS, LABELS, setting_problems
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.db.domain import PAPER_SETTINGS, SIMULATED, Settings
 from allpairs.learner.light.catalog import STRATEGIES
@@ -146,8 +146,8 @@ def test_the_split_cannot_be_changed(project: int) -> None:
     ],
 )
 def test_problems_are_in_words(values: dict[str, Any], line: str) -> None:
-    assert problems(values) == [line]
-    assert problems({}) == []
+    assert setting_problems(values) == [line]
+    assert setting_problems({}) == []
 
 
 def test_a_project_is_deleted_only_by_its_name(engine: Engine, project: int) -> None:

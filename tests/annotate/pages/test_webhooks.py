@@ -49,7 +49,7 @@ def test_every_kind_has_a_title() -> None:
 
 def test_a_webhook_is_added_and_its_secret_is_shown_once(engine: Engine, project: int) -> None:
     page = add(open_page(PAGE), project, URL)
-    (row,) = services.list_webhooks(engine, project)
+    (row,) = services.webhooks_of_project(engine, project)
     secret = stored_secret(engine)
     assert (row.url, row.kinds) == (URL, list(OFFERED)) and [code.value for code in page.code] == [secret]
     assert list(press(page, f"test_{row.id}").code) == []
@@ -59,7 +59,7 @@ def test_a_webhook_is_added_and_its_secret_is_shown_once(engine: Engine, project
 
 def test_an_address_that_cannot_be_is_refused(engine: Engine, project: int) -> None:
     page = add(open_page(PAGE), project, "http://127.0.0.1/")
-    assert "private" in page.error[0].value and services.list_webhooks(engine, project) == []
+    assert "private" in page.error[0].value and services.webhooks_of_project(engine, project) == []
 
 
 def test_a_webhook_is_tested_switched_off_and_deleted(engine: Engine, project: int) -> None:
@@ -72,7 +72,7 @@ def test_a_webhook_is_tested_switched_off_and_deleted(engine: Engine, project: i
     with reading(engine) as session:
         assert not session.get_one(Webhook, webhook).active
     press(page, f"remove_{webhook}")
-    assert services.list_webhooks(engine, project) == []
+    assert services.webhooks_of_project(engine, project) == []
 
 
 def test_what_was_given_up_says_why_and_is_sent_again(engine: Engine, project: int) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Engine, select
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.features.label import queue
-from allpairs.annotate.features.label.queue import HELD, leave, look, record, serve
+from allpairs.annotate.features.label.queue import LEASED, leave, look, record, serve
 from allpairs.annotate.features.label.shown_pairs import Pair
 from allpairs.db.labels.tasks import newest_audit_batch, newest_round, unanswered
 from allpairs.db.labels.withdrawn import open_batch
@@ -125,7 +125,7 @@ class Labelling(RuleBasedStateMachine):
                 free = {task.id for task, holder in zip(part, others, strict=True) if holder == who}
                 if free:
                     assert served == free  # one's own leases never block: all that nobody else has, on each device
-                    assert len(free) >= min(HELD, len(part) // (len(held_by) + 1))
+                    assert len(free) >= min(LEASED, len(part) // (len(held_by) + 1))
                     return
                 assert max(held_by.values(), default=0) <= 1  # only their last ones, which they may be reading
 

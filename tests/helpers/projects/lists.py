@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.features.projects.projects import create_project
 from allpairs.annotate.features.texts import change_texts
-from allpairs.annotate.features.texts.change_texts import Act, Outcome, Source
+from allpairs.annotate.features.texts.change_texts import Act, Outcome, TextFile
 from allpairs.annotate.kit import uploads as import_files
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Settings, Side
@@ -61,13 +61,13 @@ def write_questions(folder: Path) -> Path:
     return folder
 
 
-def source_of(folder: Path, texts: dict[str, str] | list[str], side: Side = Side.LEFT) -> Source:
+def source_of(folder: Path, texts: dict[str, str] | list[str], side: Side = Side.LEFT) -> TextFile:
     """Write a file of texts by id to add and change, or of ids to withdraw."""
     path, adds = folder / "texts.csv", isinstance(texts, dict)
     rows = [["id", "text"], *map(list, texts.items())] if isinstance(texts, dict) else [["id"], *([x] for x in texts)]
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)
-    return Source(path, Act.ADD if adds else Act.WITHDRAW, side)
+    return TextFile(path, Act.ADD if adds else Act.WITHDRAW, side)
 
 
 def change(

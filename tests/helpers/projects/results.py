@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.features.publish import matching
-from allpairs.annotate.features.publish.publications import publish
+from allpairs.annotate.features.publish.publications import publish_round
 from allpairs.annotate.kit.jobs.prepared import Round, rounds_of
 from allpairs.db.domain import Settings
 from allpairs.db.projects.matchers import matcher_of
@@ -97,7 +97,7 @@ def make_trained(engine: Engine, project_id: int, number: int = 1) -> None:
 def make_published(engine: Engine, project_id: int, number: int = 1) -> None:
     """Publish the model of this round, of which there is nothing but its row."""
     make_trained(engine, project_id, number)
-    publish(as_system(engine), project_id, number)
+    publish_round(as_system(engine), project_id, number)
 
 
 def answering(patch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
@@ -108,5 +108,5 @@ def answering(patch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
         asked.append(body)
         return 200, ANSWER
 
-    patch.setattr(matching, "ask", ask)
+    patch.setattr(matching, "ask_servers", ask)
     return asked

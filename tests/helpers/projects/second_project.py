@@ -121,11 +121,11 @@ def table(a: Asking) -> Path:
     return path
 
 
-def texts_file(a: Asking) -> change_texts.Source:
+def texts_file(a: Asking) -> change_texts.TextFile:
     """Return a file of texts for the other project."""
     path = a.files / "texts.csv"
     path.write_text("id,text\nnew,A new text\n")
-    return change_texts.Source(path)
+    return change_texts.TextFile(path)
 
 
 def small() -> Corpus:
@@ -146,7 +146,7 @@ THERE: Acts = {
     ),
     "pick_pair.pick": (L, lambda a: pick_pair.pick(a.engine, a.other.id, WHO, a.other.free, 0.5, None)),
     "groups.answer_group": (L, lambda a: groups.answer_group(a.engine, a.other.id, WHO, [*a.other.free])),
-    "groups.undo": (L, lambda a: groups.undo(a.engine, a.other.id, WHO, "group-x")),
+    "groups.undo_group_answer": (L, lambda a: groups.undo_group_answer(a.engine, a.other.id, WHO, "group-x")),
     "rating_studies.rate": (L, lambda a: rating_studies.rate(a.engine, a.other.id, a.other.unit, WHO, GOOD)),
     "disagreements.settle": (
         Right.ADJUDICATE, lambda a: disagreements.settle(a.engine, a.other.id, WHO, case(a), AnswerKind.NEGATIVE)
@@ -154,7 +154,9 @@ THERE: Acts = {
     "split_group.split": (
         Right.ADJUDICATE, lambda a: split_group.split(a.engine, a.other.id, WHO, [a.other.matched])
     ),
-    "split_group.undo": (Right.ADJUDICATE, lambda a: split_group.undo(a.engine, a.other.id, WHO, "split-x")),
+    "split_group.undo_split": (
+        Right.ADJUDICATE, lambda a: split_group.undo_split(a.engine, a.other.id, WHO, "split-x")
+    ),
     "requests.request_search": (
         Right.SEE, lambda a: jobs.request_search(a.engine, a.other.id, 0, "x", a.other.items[0], True)
     ),
@@ -173,20 +175,23 @@ THERE: Acts = {
     "requests.request_correction": (C, lambda a: jobs.request_correction(a.engine, a.other.id, 0, 0.2, 0)),
     "requests.request_preview": (C, lambda a: jobs.request_preview(a.engine, a.other.id, Settings())),
     "requests.request_experiment": (C, lambda a: jobs.request_experiment(a.engine, a.other.id, {})),
-    "requests.request_pipeline": (C, lambda a: runs.request(a.engine, a.other.id, "few-shot-mining", {}, {})),
+    "requests.request_pipeline": (C, lambda a: runs.request_run(a.engine, a.other.id, "few-shot-mining", {}, {})),
     "requests.request_matches": (C, lambda a: jobs.request_matches(a.engine, a.other.id, 0, 0.5)),
     "requests.update_groups": (C, lambda a: jobs.update_groups(a.engine, a.other.id)),
     "requests.request_suggestions": (
-        C, lambda a: suggested_questions.ask(a.engine, a.other.id, Asked(a.other.run, GENERATOR, a.other.items[0]))
+        C,
+        lambda a: suggested_questions.request_questions(
+            a.engine, a.other.id, Asked(a.other.run, GENERATOR, a.other.items[0])
+        ),
     ),
     "end_audit.drop_audit_batch": (C, lambda a: end_audit.drop_audit_batch(a.engine, a.other.id)),
     "import_labels.import_labels": (C, lambda a: import_labels(a.engine, a.other.name, table(a))),
     "import_labels.import_labels: only looking": (
         C, lambda a: import_labels(a.engine, a.other.name, table(a), Choices(dry=True))
     ),
-    "change_texts.preview": (C, lambda a: change_texts.preview(a.engine, a.other.name, texts_file(a))),
+    "change_texts.preview_change": (C, lambda a: change_texts.preview_change(a.engine, a.other.name, texts_file(a))),
     "change_texts.apply": (C, lambda a: change_texts.apply(a.engine, a.other.name, texts_file(a))),
-    "change_texts.undo": (C, lambda a: change_texts.undo(a.engine, a.other.id)),
+    "change_texts.undo_text_change": (C, lambda a: change_texts.undo_text_change(a.engine, a.other.id)),
     "mined_pairs.use_as_training": (
         C, lambda a: mined_pairs.use_as_training(a.engine, a.other.id, a.other.run, PAIRS, 5)
     ),
@@ -196,22 +201,24 @@ THERE: Acts = {
     ),
     "adopt_encoder.use_encoder": (C, lambda a: adopt_encoder.use_encoder(a.engine, a.other.id, a.other.run, BIENCODER)),
     "adopt_encoder.use_compared": (C, lambda a: adopt_encoder.use_compared(a.engine, a.other.id, "another")),
-    "rating_studies.start": (
+    "rating_studies.start_study": (
         C,
-        lambda a: rating_studies.start(a.engine, a.other.id, a.other.run, QUESTIONS, rating_studies.BEGUN[:1], 1, 0),
+        lambda a: rating_studies.start_study(
+            a.engine, a.other.id, a.other.run, QUESTIONS, rating_studies.BEGUN[:1], 1, 0
+        ),
     ),
     "projects.update_settings": (C, lambda a: projects.update_settings(a.engine, a.other.id, Settings())),
     "webhooks.add": (C, lambda a: webhooks.add(a.engine, a.other.id, WEBHOOK["url"], WEBHOOK["kinds"])),
-    "webhooks.list_webhooks": (C, lambda a: webhooks.list_webhooks(a.engine, a.other.id)),
+    "webhooks.webhooks_of_project": (C, lambda a: webhooks.webhooks_of_project(a.engine, a.other.id)),
     "webhooks.deliveries": (C, lambda a: webhooks.deliveries(a.engine, a.other.id, a.other.webhook)),
     "webhooks.send_test": (C, lambda a: webhooks.send_test(a.engine, a.other.id, a.other.webhook)),
-    "webhooks.send_again": (C, lambda a: webhooks.send_again(a.engine, a.other.id, a.other.delivery)),
+    "webhooks.send_delivery_again": (C, lambda a: webhooks.send_delivery_again(a.engine, a.other.id, a.other.delivery)),
     "webhooks.renew_secret": (C, lambda a: webhooks.renew_secret(a.engine, a.other.id, a.other.webhook)),
     "webhooks.switch": (C, lambda a: webhooks.switch(a.engine, a.other.id, a.other.webhook, False)),
-    "webhooks.remove": (C, lambda a: webhooks.remove(a.engine, a.other.id, a.other.webhook)),
-    "publications.publish": (C, lambda a: publications.publish(a.engine, a.other.id, 0)),
+    "webhooks.remove_webhook": (C, lambda a: webhooks.remove_webhook(a.engine, a.other.id, a.other.webhook)),
+    "publications.publish_round": (C, lambda a: publications.publish_round(a.engine, a.other.id, 0)),
     "publications.read_service": (Right.SEE, lambda a: publications.read_service(a.engine, a.other.id)),
-    "matching.match": (Right.SEE, lambda a: matching.match(a.engine, a.other.id, {"texts": ["x"]})),
+    "matching.match_texts": (Right.SEE, lambda a: matching.match_texts(a.engine, a.other.id, {"texts": ["x"]})),
     "publications.end": (C, lambda a: publications.end(a.engine, a.other.id)),
     "rater_setup.set_up": (Right.INSTALL, lambda a: rater_setup.set_up(a.engine, a.other.id, setup(name="another"))),
     "rater_state.read_raters": (Right.SEE, lambda a: rater_state.read_raters(a.engine, a.other.id)),
@@ -248,19 +255,19 @@ THERE: Acts = {
     "people.enable": (Right.INSTALL, lambda a: people.enable(a.engine, a.third, at())),
     "people.disable": (Right.INSTALL, lambda a: people.disable(a.engine, a.third, at())),
     "requests.cancel": (C, lambda a: jobs.cancel(a.engine, a.other.open_job)),
-    "rating_studies.remove": (C, lambda a: rating_studies.remove(a.engine, a.other.id, a.other.study)),
+    "rating_studies.remove_study": (C, lambda a: rating_studies.remove_study(a.engine, a.other.id, a.other.study)),
     "experiments.request_encoders": (
         C, lambda a: experiments.request_encoders(a.engine, a.other.id, ["one", "another"])
     ),
-    "experiments.delete": (C, lambda a: experiments.delete(a.engine, a.other.experiment)),
-    "runs.delete": (C, lambda a: runs.delete(a.engine, a.other.id, a.other.run)),
+    "experiments.delete_experiment": (C, lambda a: experiments.delete_experiment(a.engine, a.other.experiment)),
+    "runs.delete_run": (C, lambda a: runs.delete_run(a.engine, a.other.id, a.other.run)),
     "projects.delete_project": (C, lambda a: projects.delete_project(a.engine, a.other.id)),
 }  # fmt: skip
 # What is named in one's own project, and belongs to the other one. What a model or a run has learned can be read from
 # what it makes, so using it takes the right to export the other project's data.
 HERE: Acts = {
     "requests.request_pipeline: pairs of the other": (
-        C, lambda a: runs.request(a.engine, a.mine.id, "back-training", {}, {"project": a.other.name})
+        C, lambda a: runs.request_run(a.engine, a.mine.id, "back-training", {}, {"project": a.other.name})
     ),
     "requests.request_pipeline: pairs of the other, at the last": (
         C,
@@ -268,7 +275,7 @@ HERE: Acts = {
     ),
     "requests.request_pipeline: a model of the other": (
         C,
-        lambda a: runs.request(
+        lambda a: runs.request_run(
             a.engine, a.mine.id, "few-shot-mining", {"crossencoder": {"backbone": a.other.trained}}, {}
         ),
     ),
@@ -306,7 +313,9 @@ HERE: Acts = {
     "groups.answer_group: texts": (
         NOWHERE, lambda a: groups.answer_group(a.engine, a.mine.id, WHO, [*a.other.free])
     ),
-    "groups.open_pairs: texts": (NOWHERE, lambda a: groups.open_pairs(a.engine, a.mine.id, [*a.other.free])),
+    "groups.open_group_pairs: texts": (
+        NOWHERE, lambda a: groups.open_group_pairs(a.engine, a.mine.id, [*a.other.free])
+    ),
     "disagreements.settle: a pair": (
         NOWHERE, lambda a: disagreements.settle(a.engine, a.mine.id, WHO, case(a), AnswerKind.NEGATIVE)
     ),
@@ -326,10 +335,12 @@ HERE: Acts = {
     ),
     "requests.request_suggestions: a text": (
         NOWHERE,
-        lambda a: suggested_questions.ask(a.engine, a.mine.id, Asked(a.mine.run, GENERATOR, a.other.items[0])),
+        lambda a: suggested_questions.request_questions(
+            a.engine, a.mine.id, Asked(a.mine.run, GENERATOR, a.other.items[0])
+        ),
     ),
-    "runs.made: a run": (NOWHERE, lambda a: runs.made(a.engine, a.mine.id, a.other.run, PAIRS)),
-    "runs.delete: a run": (NOWHERE, lambda a: runs.delete(a.engine, a.mine.id, a.other.run)),
+    "runs.run_output: a run": (NOWHERE, lambda a: runs.run_output(a.engine, a.mine.id, a.other.run, PAIRS)),
+    "runs.delete_run: a run": (NOWHERE, lambda a: runs.delete_run(a.engine, a.mine.id, a.other.run)),
     "mined_pairs.use_as_training: a run": (
         NOWHERE, lambda a: mined_pairs.use_as_training(a.engine, a.mine.id, a.other.run, PAIRS, 5)
     ),
@@ -342,9 +353,11 @@ HERE: Acts = {
     "adopt_encoder.use_encoder: a run": (
         NOWHERE, lambda a: adopt_encoder.use_encoder(a.engine, a.mine.id, a.other.run, BIENCODER)
     ),
-    "rating_studies.start: a run": (
+    "rating_studies.start_study: a run": (
         NOWHERE,
-        lambda a: rating_studies.start(a.engine, a.mine.id, a.other.run, QUESTIONS, rating_studies.BEGUN[:1], 1, 0),
+        lambda a: rating_studies.start_study(
+            a.engine, a.mine.id, a.other.run, QUESTIONS, rating_studies.BEGUN[:1], 1, 0
+        ),
     ),
     "rating_studies.desk: a study": (
         NOWHERE, lambda a: rating_studies.desk(a.engine, a.mine.id, a.other.study, WHO)
@@ -352,8 +365,8 @@ HERE: Acts = {
     "rating_studies.rate: a question": (
         NOWHERE, lambda a: rating_studies.rate(a.engine, a.mine.id, a.other.unit, WHO, GOOD)
     ),
-    "rating_studies.remove: a study": (
-        NOWHERE, lambda a: rating_studies.remove(a.engine, a.mine.id, a.other.study)
+    "rating_studies.remove_study: a study": (
+        NOWHERE, lambda a: rating_studies.remove_study(a.engine, a.mine.id, a.other.study)
     ),
     "rating_scores.results: a study": (NOWHERE, lambda a: rating_scores.results(a.engine, a.mine.id, a.other.study)),
     "rating_export.write_study: a study": (
@@ -365,14 +378,16 @@ HERE: Acts = {
         NOWHERE, lambda a: webhooks.deliveries(a.engine, a.mine.id, a.other.webhook)
     ),
     "webhooks.send_test: a webhook": (NOWHERE, lambda a: webhooks.send_test(a.engine, a.mine.id, a.other.webhook)),
-    "webhooks.send_again: a delivery": (
-        NOWHERE, lambda a: webhooks.send_again(a.engine, a.mine.id, a.other.delivery)
+    "webhooks.send_delivery_again: a delivery": (
+        NOWHERE, lambda a: webhooks.send_delivery_again(a.engine, a.mine.id, a.other.delivery)
     ),
     "webhooks.renew_secret: a webhook": (
         NOWHERE, lambda a: webhooks.renew_secret(a.engine, a.mine.id, a.other.webhook)
     ),
     "webhooks.switch: a webhook": (NOWHERE, lambda a: webhooks.switch(a.engine, a.mine.id, a.other.webhook, False)),
-    "webhooks.remove: a webhook": (NOWHERE, lambda a: webhooks.remove(a.engine, a.mine.id, a.other.webhook)),
+    "webhooks.remove_webhook: a webhook": (
+        NOWHERE, lambda a: webhooks.remove_webhook(a.engine, a.mine.id, a.other.webhook)
+    ),
 }  # fmt: skip
 DOWNLOADS: Acts = {
     "/download/labels/{project_id:int}": (C, lambda a: a.http("GET", f"/download/labels/{a.other.id}")),

@@ -108,9 +108,9 @@ def test_what_is_not_there_is_refused(engine: Engine, project: int) -> None:
     with pytest.raises(InputError, match="not in the project"):
         run(engine, other, Asked("r", NUMBER, item))
     with pytest.raises(InputError, match="not a generator"):
-        suggested_questions.ask(engine, project, Asked("r", 1, item))
+        suggested_questions.request_questions(engine, project, Asked("r", 1, item))
     with pytest.raises(InputError, match="no run r"):
-        suggested_questions.ask(engine, other, Asked("r", NUMBER, item))
+        suggested_questions.request_questions(engine, other, Asked("r", NUMBER, item))
 
 
 def test_passages_are_found_by_their_words(engine: Engine, project: int) -> None:

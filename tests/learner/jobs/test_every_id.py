@@ -13,7 +13,7 @@ from allpairs.annotate.features.archives.project_export import export_project
 from allpairs.annotate.features.archives.project_import import import_project
 from allpairs.annotate.features.download import match_export
 from allpairs.annotate.features.explore import matches
-from allpairs.annotate.features.groups.groups import answered_pairs, groups_of, matches_at
+from allpairs.annotate.features.groups.groups import answered_pairs, groups_of_matches, matches_at
 from allpairs.annotate.features.groups.kept_groups import read_groups
 from allpairs.annotate.features.labels.export import export_labels, page_of_labels
 from allpairs.annotate.features.labels.formats import Form
@@ -88,7 +88,7 @@ def test_every_id_of_a_project_goes_out_once(engine: Engine, project: int, tmp_p
     assert pairs(exported) == expected
     assert about is not None and about.rows == len(exported)
     round_ = next(one for one in rounds_of(engine, project) if one.matcher.number == 0)
-    assert matches.write_matches(engine, round_, -1.0, file) == len(exported)
+    assert matches.write_round_matches(engine, round_, -1.0, file) == len(exported)
     names = ("id1", "id2", "p", "reason", "text1", "text2")
     assert {tuple(row[name] for name in names) for row in read(file)} == {
         tuple(row[name] for name in names) for row in exported
@@ -97,7 +97,9 @@ def test_every_id_of_a_project_goes_out_once(engine: Engine, project: int, tmp_p
     answered = answered_pairs(engine, round_, best)
     above = matches_at(best, -1.0, answered)
     assert len(above) == about.pairs
-    shown = groups_of(round_.matcher, above, -1.0, Kind.SYMMETRIC if one_list else Kind.BIPARTITE, answered).groups
+    shown = groups_of_matches(
+        round_.matcher, above, -1.0, Kind.SYMMETRIC if one_list else Kind.BIPARTITE, answered
+    ).groups
     assert (len(shown.size), int(shown.size.sum())) == (about.groups, about.grouped)
 
     match_export.write_matches(project, "groups", file)

@@ -74,7 +74,7 @@ def test_the_form_asks_for_a_run(engine: Engine, project: int, monkeypatch: pyte
         return "run-1"
 
     monkeypatch.setattr(jobs, "request_pipeline", request)
-    assert pipelines.hindrance(engine, project, NAME) == ""
+    assert pipelines.run_hindrance(engine, project, NAME) == ""
     page = open_page(ROOT / "annotate" / "pages" / "pipelines.py")
     key = f"run_{project}_{NAME}"
     page.get_by_key(f"{key}_passages").set_value(50)
@@ -103,7 +103,7 @@ def test_the_form_asks_for_a_run(engine: Engine, project: int, monkeypatch: pyte
 def test_a_projects_administrator_names_no_files_of_the_worker(engine: Engine, project: int) -> None:
     _, anna = make_member(engine, project, Role.ADMINISTRATOR)
     with pytest.raises(InputError, match=r"administrators .* “File of opinions”"):
-        pipelines.request(anna, project, NAME, {}, {"sentiment": "/etc/passwd"})
-    pipelines.request(anna, project, NAME, {}, {})
+        pipelines.request_run(anna, project, NAME, {}, {"sentiment": "/etc/passwd"})
+    pipelines.request_run(anna, project, NAME, {}, {})
     (run,) = pipelines.list_runs(engine, project)
     assert run.job.state == "waiting"

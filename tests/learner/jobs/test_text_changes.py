@@ -207,7 +207,7 @@ def test_a_text_that_comes_back_is_scored_as_before(engine: Engine, project: int
     before = every()
     change(engine, tmp_path, GONE)
     every()
-    change_texts.undo(engine, project)
+    change_texts.undo_text_change(engine, project)
     assert every() == pytest.approx(before, abs=1e-6)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.features.publish.matching import NotAnswering, match
-from allpairs.annotate.features.publish.publications import publish
+from allpairs.annotate.features.publish.matching import NotAnswering, match_texts
+from allpairs.annotate.features.publish.publications import publish_round
 from allpairs.db.projects.match_servers import live_servers
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import MatchServer
@@ -32,9 +32,9 @@ def test_a_process_answers_until_it_is_stopped(engine: Engine, tmp_path: Path) -
     row = trained(engine, tiny_encoder(tmp_path, texts(60)), rounds=2, hubness=0.25, lexical=True)
 
     def asking() -> dict[str, Any]:
-        return match(engine, row.project_id, ASKED)
+        return match_texts(engine, row.project_id, ASKED)
 
-    publish(engine, row.project_id, 1)
+    publish_round(engine, row.project_id, 1)
     with pytest.raises(NotAnswering, match="allpairs serve-model"):
         asking()
     with started([*COMMAND, "--project", "Questions"]) as process:
@@ -47,7 +47,7 @@ def test_a_process_answers_until_it_is_stopped(engine: Engine, tmp_path: Path) -
         assert status_without_secret(server) == 401
         again = subprocess.run(COMMAND, cwd=ROOT, capture_output=True, text=True, timeout=120)
         assert again.returncode == 2 and "named desk" in again.stderr
-        publish(engine, row.project_id, 2)
+        publish_round(engine, row.project_id, 2)
         wait_for(lambda: asking()["round"] == 2)
         process.terminate()
         assert process.wait(60) == 0

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, delete, select
 from starlette.testclient import TestClient
 
 from allpairs import Matcher
-from allpairs.annotate.features.publish.publications import end, publish, read_service
+from allpairs.annotate.features.publish.publications import end, publish_round, read_service
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import PublicationKind, Side
 from allpairs.db.errors import InputError
@@ -56,7 +56,7 @@ def asking(desk: Desk, project_id: int, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_answer_is_that_of_the_matcher_on_files(engine: Engine, encoder: Path, name: str) -> None:
     row = trained(engine, encoder, name, **SETTINGS[name])
-    publish(engine, row.project_id, 1)
+    publish_round(engine, row.project_id, 1)
     matcher = Matcher.load(str(artifacts() / str(row.folder)))
     desk = Desk(engine, Loaded(engine))
     for side in Side if "right" in SETTINGS[name] else (Side.LEFT,):
@@ -134,13 +134,13 @@ def test_nothing_is_answered_before_the_newest_publication(engine: Engine, encod
     desk = Desk(engine, loaded)
     with pytest.raises(NothingPublished, match="allpairs publish"):
         asking(desk, row.project_id)
-    publish(engine, row.project_id, 1)
+    publish_round(engine, row.project_id, 1)
     first = asking(desk, row.project_id)
-    publish(engine, row.project_id, 2)
+    publish_round(engine, row.project_id, 2)
     assert asking(desk, row.project_id)["round"] == 1  # until it is loaded
     loaded.look()
     wait_for(lambda: asking(desk, row.project_id)["round"] == 2)
-    publish(engine, row.project_id, 1)
+    publish_round(engine, row.project_id, 1)
     loaded.look()
     wait_for(lambda: asking(desk, row.project_id)["round"] == 1)
     assert asking(desk, row.project_id)["results"] == first["results"]
@@ -152,7 +152,7 @@ def test_nothing_is_answered_before_the_newest_publication(engine: Engine, encod
 
 def test_a_published_model_keeps_its_vectors_over_later_rounds(engine: Engine, encoder: Path) -> None:
     row = trained(engine, encoder, hubness=0.0)
-    publish(engine, row.project_id, 1)
+    publish_round(engine, row.project_id, 1)
     kept = (artifacts() / str(row.folder)).parent / "vectors.npy"
     before = kept.stat().st_mtime_ns
     for _ in range(2):
@@ -166,7 +166,7 @@ def test_a_published_model_keeps_its_vectors_over_later_rounds(engine: Engine, e
 
 def test_texts_that_come_and_go_are_noticed_and_groups_named(engine: Engine, encoder: Path, tmp_path: Path) -> None:
     row = trained(engine, encoder, hubness=0.25, lexical=True)
-    publish(engine, row.project_id, 1)
+    publish_round(engine, row.project_id, 1)
     loaded = Loaded(engine)
     desk = Desk(engine, loaded)
 
@@ -196,9 +196,9 @@ def test_a_swap_fails_no_request(engine: Engine, encoder: Path) -> None:
 
     loaded = Loaded(engine, slow)
     desk, seen = Desk(engine, loaded), list[int]()
-    publish(engine, row.project_id, 1)
+    publish_round(engine, row.project_id, 1)
     seen.append(asking(desk, row.project_id)["round"])
-    publish(engine, row.project_id, 2)
+    publish_round(engine, row.project_id, 2)
     loaded.look()
     seen += [asking(desk, row.project_id)["round"] for _ in range(3)]  # while the new one is being loaded
     go.set()
@@ -208,7 +208,7 @@ def test_a_swap_fails_no_request(engine: Engine, encoder: Path) -> None:
 
 def test_a_slow_model_is_loading_and_a_failing_one_says_why(engine: Engine, encoder: Path) -> None:
     row = trained(engine, encoder, hubness=0.0)
-    publish(engine, row.project_id, 1)
+    publish_round(engine, row.project_id, 1)
     go = threading.Event()
 
     def failing(engine: Engine, project_id: int, matcher_id: int) -> Any:
@@ -239,8 +239,8 @@ def test_a_shadow_is_compared_on_requests_until_either_changes(engine: Engine, e
     row = trained(engine, encoder, rounds=2, hubness=0.25)
     loaded = Loaded(engine)
     desk = Desk(engine, loaded)
-    publish(engine, row.project_id, 1)
-    publish(engine, row.project_id, 2, kind=SHADOW)
+    publish_round(engine, row.project_id, 1)
+    publish_round(engine, row.project_id, 2, kind=SHADOW)
 
     def ask_and_compare() -> Any:
         answer, answered = desk.match(Question(row.project_id, ASKED, k=1))
@@ -260,16 +260,16 @@ def test_a_shadow_is_compared_on_requests_until_either_changes(engine: Engine, e
     )
     second = ask_and_compare()
     assert (second.texts, second.pairs, second.shared) == (2 * first.texts, 2 * first.pairs, first.shared)
-    publish(engine, row.project_id, 2, "again", SHADOW)
+    publish_round(engine, row.project_id, 2, "again", SHADOW)
     assert read_service(engine, row.project_id).agreement is None
-    publish(engine, row.project_id, 2)  # the shadow wins
+    publish_round(engine, row.project_id, 2)  # the shadow wins
     service = read_service(engine, row.project_id)
     assert service.shadow is None and service.published is not None and service.published.number == 2
 
 
 def test_only_who_proves_to_know_the_secret_is_answered(engine: Engine, encoder: Path) -> None:
     row = trained(engine, encoder, hubness=0.0)
-    publish(engine, row.project_id, 1)
+    publish_round(engine, row.project_id, 1)
     client = TestClient(application(Desk(engine, Loaded(engine)), "secret"))
     asked = {"project_id": row.project_id, "texts": ASKED, "k": 2, "side": "left", "why": False}
 
@@ -305,7 +305,7 @@ def test_no_project_waits_for_the_loading_of_another(engine: Engine, encoder: Pa
 
     loaded = Loaded(engine, load)
     for one in (slow, row):
-        publish(engine, one.project_id, 1)
+        publish_round(engine, one.project_id, 1)
     loaded.start([slow.project_id])
     assert asking(Desk(engine, loaded), row.project_id)["round"] == 1
     with pytest.raises(StillLoading):

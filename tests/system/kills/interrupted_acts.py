@@ -17,8 +17,8 @@ from allpairs.annotate.features.archives.project_import import import_project
 from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.features.projects.lifecycle import bin_project, empty_bin
 from allpairs.annotate.features.projects.projects import create_project, project_by_name
-from allpairs.annotate.features.texts.change_texts import Source as ChangeSource
-from allpairs.annotate.features.texts.change_texts import apply, undo
+from allpairs.annotate.features.texts.change_texts import TextFile as ChangeSource
+from allpairs.annotate.features.texts.change_texts import apply, undo_text_change
 from allpairs.annotate.kit.uploads import Source, load
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Settings
@@ -114,7 +114,7 @@ def _unchanged(place: Place) -> None:
         _import(place)
     with suppress(InputError):  # there may be no change to undo
         engine = make_engine()
-        undo(engine, project_by_name(engine, NAME).id)
+        undo_text_change(engine, project_by_name(engine, NAME).id)
         engine.dispose()
 
 

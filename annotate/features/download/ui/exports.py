@@ -4,7 +4,7 @@ import streamlit as st
 
 from allpairs.annotate.features.download.routes import DATASET, labels_address, project_address
 from allpairs.annotate.features.download.ui.matches import match_search
-from allpairs.annotate.features.labels.formats import ABOUT, Form
+from allpairs.annotate.features.labels.formats import DESCRIPTIONS, Form
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.domain import Kind
 from allpairs.db.labels.labels import noted
@@ -23,7 +23,7 @@ TITLES = {
     Form.IMPLIED.value: "Implied pairs",
     Form.VERDICTS.value: "Verdicts of machine raters",
 }
-DESCRIPTIONS = {form.value: description for form, description in ABOUT.items()} | {
+HELP = {form.value: description for form, description in DESCRIPTIONS.items()} | {
     DATASET: "A zipped folder with a dataset card and all of these exports as Parquet. Unpack it, and load it with "
     "`datasets.load_dataset(folder)`."
 }
@@ -40,21 +40,21 @@ ARCHIVE = (
 def exports(project: Project) -> None:
     """Draw everything that can be downloaded, but for models, which are on the page Monitor beside their figures."""
     with st.container(border=True):
-        labels(project)
+        label_export_form(project)
     with st.container(border=True):
         st.subheader("Matches and groups", anchor=False)
         match_search(project.id)
     with st.container(border=True):
-        whole(project.id)
+        project_download(project.id)
 
 
-def labels(project: Project) -> None:
+def label_export_form(project: Project) -> None:
     """Draw the choice of labels, layout and format, and the download."""
     st.subheader("Labels", anchor=False)
     form_column, format_column = st.columns(2)
     forms = [form for form in TITLES if form != Form.IMPLIED or project.kind == Kind.SYMMETRIC]
     form = form_column.selectbox("What", forms, format_func=TITLES.__getitem__, key="take_form")
-    form_column.caption(DESCRIPTIONS[form])
+    form_column.caption(HELP[form])
     only_noted = False
     with format_column:
         suffix = st.segmented_control(
@@ -79,7 +79,7 @@ def _only_noted(project_id: int) -> bool:
     return bool(count) and st.checkbox(f"Only the {count:,} with a note", key="take_noted")
 
 
-def whole(project_id: int) -> None:
+def project_download(project_id: int) -> None:
     """Draw the download of the whole project."""
     st.subheader("The whole project", anchor=False)
     st.caption(ARCHIVE)

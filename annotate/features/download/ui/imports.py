@@ -9,8 +9,8 @@ import streamlit as st
 
 from allpairs.annotate.features.archives.project_import import import_project
 from allpairs.annotate.features.labels.import_labels import Choices, import_labels
-from allpairs.annotate.features.labels.import_report import Report, Trouble
-from allpairs.annotate.features.texts.ui import texts
+from allpairs.annotate.features.labels.import_report import ImportReport, Trouble
+from allpairs.annotate.features.texts.ui import texts_section
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.text.formatting import literal, sentence
 from allpairs.annotate.kit.text.measures import counted
@@ -43,20 +43,20 @@ def imports(project: Project | None) -> None:
     """Draw what can be imported."""
     if project is not None:
         with st.container(border=True):
-            labels(project)
+            label_import_form(project)
         with st.container(border=True):
-            texts(project)
+            texts_section(project)
     if may(Right.INSTALL):
         with st.container(border=True):
-            whole()
+            project_import_form()
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedLabels:
     """The outcome of checking or storing a file: what was asked (project, file, choice), and a report or an error."""
 
     request: tuple[int, str, bool]
-    report: Report | None = None
+    report: ImportReport | None = None
     error: str = ""
     stored: bool = False
 
@@ -66,7 +66,7 @@ class Checked:
         return 0 if self.report is None or self.stored else self.report.stored
 
 
-def labels(project: Project) -> None:
+def label_import_form(project: Project) -> None:
     """Draw the choice of a file of labels, the report on it, and the button that stores them."""
     st.subheader("Labels", anchor=False)
     st.caption(ABOUT_LABELS)
@@ -75,8 +75,8 @@ def labels(project: Project) -> None:
     if path is None:
         return
     request = (project.id, str(path), replace)
-    last: Checked = st.session_state.get("bring_checked", Checked(request))
-    last = last if last.request == request else Checked(request)
+    last: CheckedLabels = st.session_state.get("bring_checked", CheckedLabels(request))
+    last = last if last.request == request else CheckedLabels(request)
     with st.container(horizontal=True):
         check = st.button("Check file", key="bring_check", icon=":material/fact_check:")
         title = f"Store {counted(last.storable, 'label')}" if last.storable else "Store labels"
@@ -89,20 +89,20 @@ def labels(project: Project) -> None:
     if last.error:
         st.error(literal(sentence(last.error)))
     if last.report is not None:
-        report(last.report, last.stored)
+        import_summary(last.report, last.stored)
 
 
-def _import(project: Project, path: Path, request: tuple[int, str, bool], dry: bool) -> Checked:
+def _import(project: Project, path: Path, request: tuple[int, str, bool], dry: bool) -> CheckedLabels:
     choices = Choices(skip=True, replace=request[2], dry=dry)
     try:
         with st.spinner("Checking the file …" if dry else "Storing the labels …"):
             report = import_labels(engine(), project.name, path, choices, uploads() / PROBLEMS)
     except InputError as error:
-        return Checked(request, error=str(error))
-    return Checked(request, report, stored=not dry)
+        return CheckedLabels(request, error=str(error))
+    return CheckedLabels(request, report, stored=not dry)
 
 
-def report(label_report: Report, stored: bool) -> None:
+def import_summary(label_report: ImportReport, stored: bool) -> None:
     """Draw what was or would be stored, and the rows that were or would be left out."""
     say = st.success if label_report.stored else st.info
     verb = "stored" if stored else "can be stored"
@@ -128,7 +128,7 @@ def report(label_report: Report, stored: bool) -> None:
     )
 
 
-def whole() -> None:
+def project_import_form() -> None:
     """Draw the choice of an archive, the name, and the button that imports it as a project."""
     st.subheader("A whole project", anchor=False)
     st.caption(ABOUT_PROJECT)

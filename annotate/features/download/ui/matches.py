@@ -33,13 +33,13 @@ SUFFIXES = {"csv": "CSV", "parquet": "Parquet"}
 
 def match_search(project_id: int) -> None:
     """Draw the search for matches, its progress, and the files that the last one made."""
-    job = match_export.work(engine(), project_id).job
+    job = match_export.match_work(engine(), project_id).job
     under_way = job is not None and job.state in OPEN
     st.fragment(_search, run_every=UPDATE_SECONDS if under_way else None)(project_id, under_way)
 
 
 def _search(project_id: int, was_under_way: bool) -> None:
-    work = match_export.work(engine(), project_id)
+    work = match_export.match_work(engine(), project_id)
     st.caption(EXPLANATION)
     if work.job is not None and work.job.state in OPEN:
         progress(work.job, "Matches: ")

@@ -7,7 +7,7 @@ import streamlit as st
 
 from allpairs.annotate.features.experiments import experiments
 from allpairs.annotate.features.experiments.adopt_encoder import plan_change, use_compared
-from allpairs.annotate.features.experiments.experiments import Compared, ExperimentRow
+from allpairs.annotate.features.experiments.experiments import ComparedEncoder, ExperimentRow
 from allpairs.annotate.features.papers.ui.adopt import adopt
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.jobs.result_files import read_results
@@ -43,7 +43,7 @@ def standing(experiment: ExperimentRow) -> None:
         st.caption(f"{len(experiment.failed) - MOST_FAILURES} more runs failed.")
 
 
-def results(experiment: ExperimentRow) -> None:
+def experiment_results(experiment: ExperimentRow) -> None:
     """Draw the finished curves and tables, and the downloads."""
     experiment_output = read_results(experiment_folder(experiment.id))
     compared = experiments.compared_encoders(experiment.id)
@@ -53,7 +53,7 @@ def results(experiment: ExperimentRow) -> None:
     _end(experiment, experiment_output.report)
 
 
-def _adoption(experiment: ExperimentRow, encoders: Sequence[Compared]) -> None:
+def _adoption(experiment: ExperimentRow, encoders: Sequence[ComparedEncoder]) -> None:
     """Draw the choice of an encoder of a comparison, the best by default, and the button that uses it."""
     job = experiment.job
     if not encoders or job is None or not may(Right.CHANGE, job.project_id):
@@ -91,7 +91,7 @@ def _end(experiment: ExperimentRow, report: str) -> None:
             "Delete", key=f"delete_{experiment.id}", icon=":material/delete:", help="Deletes its files permanently."
         ):
             with told():
-                experiments.delete(engine(), experiment.id)
+                experiments.delete_experiment(engine(), experiment.id)
                 st.rerun()
 
 

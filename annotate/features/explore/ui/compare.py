@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from allpairs.annotate.features.explore import compare as exploring_compare
-from allpairs.annotate.features.explore.compare import Compared
+from allpairs.annotate.features.explore.compare import ComparedPairs
 from allpairs.annotate.features.explore.ui.charts import KINDS, change_chart, describe_changes
 from allpairs.annotate.features.explore.ui.matches import PAGE_SIZE, paged
 from allpairs.annotate.features.explore.ui.round import choose_round, preparation
@@ -72,12 +72,12 @@ def _change(before: float, after: float, bound: bool) -> str:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _compared(key: str, _earlier: Round, _later: Round) -> Compared:
+def _compared(key: str, _earlier: Round, _later: Round) -> ComparedPairs:
     """Return the two rounds compared, cached by key, which names the prepared files of both."""
-    return exploring_compare.compare(_earlier, _later)
+    return exploring_compare.compare_rounds(_earlier, _later)
 
 
-def _plot(compared: Compared, before: str, after: str) -> None:
+def _plot(compared: ComparedPairs, before: str, after: str) -> None:
     points = compared.take(exploring_compare.drawn(compared, np.random.default_rng(0)))
     most = compared.take(slice(TABLE))
     with reading(engine()) as session:

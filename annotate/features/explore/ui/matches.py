@@ -191,5 +191,5 @@ def paged(length: int, key: str, page_size: int = PAGE_SIZE, order: str = "best 
 def _csv(round_: Round, threshold: float, name: str) -> bytes:
     with TemporaryDirectory(prefix="allpairs-") as folder:
         path = Path(folder) / name
-        matches.write_matches(engine(), round_, threshold, path)
+        matches.write_round_matches(engine(), round_, threshold, path)
         return path.read_bytes()

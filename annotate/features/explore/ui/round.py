@@ -26,7 +26,7 @@ def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key
     return by_number[number]
 
 
-def start(chosen: Round) -> None:
+def start_preparation(chosen: Round) -> None:
     """Start preparing the round if it is not prepared: once, and not after a preparation that failed."""
     started: set[int] = st.session_state.setdefault(STARTED, set())
     if chosen.matcher.id not in started and prepared.is_due(chosen, prepared.work(engine(), chosen.matcher)):
@@ -36,7 +36,7 @@ def start(chosen: Round) -> None:
 
 def preparation(project_id: int, chosen: Round) -> None:
     """Start preparing the round if that is due; draw the progress, then what is prepared or why nothing is."""
-    start(chosen)
+    start_preparation(chosen)
     watch(partial(prepared.work, engine(), chosen.matcher), "Preparing: ", partial(_ended, project_id, chosen))
 
 

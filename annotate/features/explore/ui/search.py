@@ -86,7 +86,7 @@ def _ask_item(project_id: int, number: int, item_id: int) -> None:
 
 
 def _result(project_id: int, kind: Kind, job_id: str) -> None:
-    search = searching.found(project_id, job_id)
+    search = searching.search_result(project_id, job_id)
     if search is not None:
         _show(project_id, kind, search)
 
@@ -101,14 +101,14 @@ def _show(project_id: int, kind: Kind, search: Search) -> None:
         st.caption("No model is trained yet: the encoder's similarity alone decides which texts are near.")
     if search.item_id is None:
         st.caption("A new text cannot be labelled. To label pairs, search for a text of the project.")
-    nearest = searching.nearest(engine(), project_id, kind, search, slice(MOST_HITS))
+    nearest = searching.nearest_items(engine(), project_id, kind, search, slice(MOST_HITS))
     pair_rows(project_id, [(near.pair, "") for near in nearest if near.pair is not None])
     for near in nearest:
         if near.pair is None:
             _near(near)
 
 
-def _near(near: searching.Near) -> None:
+def _near(near: searching.NearItem) -> None:
     with st.container(border=True):
         st.markdown(literal(beginning(near.text)))
         st.caption(score_in_words(near.score, near.p))

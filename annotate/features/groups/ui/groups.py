@@ -91,7 +91,7 @@ def _groups(
 ) -> ItemGroups:
     """Return the groups of a round's matches; `state` names what they depend on."""
     kind = kind_of(engine(), _round.matcher.project_id)
-    return grouping.groups_of(_round.matcher, _above, threshold, kind, _answered, clustering)
+    return grouping.groups_of_matches(_round.matcher, _above, threshold, kind, _answered, clustering)
 
 
 def _changes(changes: Changes) -> str:
@@ -161,7 +161,7 @@ def _answer(project_id: int, items: list[int]) -> None:
 def _left(project_id: int, items: list[int]) -> tuple[int, str]:
     """Return how many pairs of the group can be answered, and if none, why."""
     try:
-        number = len(grouping.open_pairs(engine(), project_id, items))
+        number = len(grouping.open_group_pairs(engine(), project_id, items))
     except InputError as problem:
         return 0, f"Its pairs cannot be answered at once: {problem}."
     return number, "" if number else "There is nothing to answer: its pairs are labelled, or reserved for evaluation."
@@ -202,5 +202,5 @@ def _undo(project_id: int) -> None:
 
 
 def _take_back(project_id: int, annotator_name: str, act: str) -> None:
-    grouping.undo(engine(), project_id, annotator_name, act)
+    grouping.undo_group_answer(engine(), project_id, annotator_name, act)
     st.session_state[LAST_ACT] = "", ""

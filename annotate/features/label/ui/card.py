@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from allpairs.annotate.features.label.queue import AuditBatch, Reason, Receipt, Standing, Why
-from allpairs.annotate.features.label.shown_pairs import Answered, Pair
+from allpairs.annotate.features.label.queue import AuditBatch, ChoiceScore, LabelStanding, Reason, Receipt
+from allpairs.annotate.features.label.shown_pairs import AnsweredPair, Pair
 from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.kit.text.diff import Likeness, Mark, Segment, highlight, highlight_cells, likeness, shortened
 from allpairs.annotate.kit.ui.language import _, localized_number, ngettext
@@ -52,7 +52,7 @@ mount_card = st.components.v2.component(
 
 
 @dataclass(frozen=True)
-class Message:
+class CardMessage:
     """What the card last sent: the number of the message, and the acts without a receipt.
 
     known_tasks: the pairs whose texts it has; guidelines: the version of those that it has.
@@ -64,13 +64,13 @@ class Message:
     guidelines: str = ""
 
 
-def outbox(key: str) -> Message:
+def outbox(key: str) -> CardMessage:
     """Return the browser's last message."""
     sent = st.session_state.get(key, {}).get("outbox")
     if not isinstance(sent, dict):
-        return Message()
+        return CardMessage()
     attempt, events, task_ids, guidelines = (sent.get(name) for name in ("attempt", "events", "has", "guidelines"))
-    return Message(
+    return CardMessage(
         attempt if isinstance(attempt, int) else 0,
         events[:MOST_EVENTS] if isinstance(events, list) else (),
         frozenset(id_ for id_ in task_ids if isinstance(id_, int)) if isinstance(task_ids, list) else frozenset(),
@@ -78,17 +78,17 @@ def outbox(key: str) -> Message:
     )
 
 
-def card(
+def label_card(
     key: str,
     project_id: int,
     annotator: str,
     question: str,
-    sent: Message,
+    sent: CardMessage,
     receipt: Receipt,
     pairs: Sequence[Pair],
-    standing: Standing,
+    standing: LabelStanding,
     audit_batch: AuditBatch | None = None,
-    recent: Sequence[Answered] = (),
+    recent: Sequence[AnsweredPair] = (),
     grouped: bool = False,
     guidelines: dict[str, Any] | None = None,
 ) -> None:
@@ -132,19 +132,19 @@ def card(
     mount_card(key=key, data=[data], on_outbox_change=lambda: None)
 
 
-def _title(standing: Standing, audit_batch: AuditBatch | None) -> str:
+def _title(standing: LabelStanding, audit_batch: AuditBatch | None) -> str:
     if audit_batch is not None:
         return _(AUDIT_BATCHES[audit_batch.kind])
     return _("Batch {number}", number=standing.progress.number) if standing.progress.number else ""
 
 
-def _is_training(standing: Standing) -> bool:
+def _is_training(standing: LabelStanding) -> bool:
     """Return whether the job that makes the next batch is open."""
     job = standing.job
     return job is not None and job.kind == NEXT_ROUND and job.state in OPEN
 
 
-def _words(choice: Why) -> str:
+def _words(choice: ChoiceScore) -> str:
     """Return why an answered pair had been chosen."""
     if choice.score is None:
         return _("audit pair, not used for training")
@@ -177,7 +177,7 @@ def _rows(pair: Pair) -> list[Row]:
     return list(zip(names, *highlight_cells(cells), starmap(likeness, cells), strict=True))
 
 
-def why_empty(standing: Standing, audit_batch: AuditBatch | None = None) -> str:
+def why_empty(standing: LabelStanding, audit_batch: AuditBatch | None = None) -> str:
     """Return what to tell an annotator who has nothing to label; empty while there is something."""
     match standing.reason:
         case Reason.NO_BATCH:
@@ -200,7 +200,7 @@ def why_empty(standing: Standing, audit_batch: AuditBatch | None = None) -> str:
             return ""
 
 
-def _next_batch(standing: Standing) -> str:
+def _next_batch(standing: LabelStanding) -> str:
     if standing.job is not None and standing.job.state in OPEN:
         if standing.job.kind != NEXT_ROUND:
             return _("The next one is prepared after the running job.")
@@ -208,7 +208,7 @@ def _next_batch(standing: Standing) -> str:
     return _("The next one is not being prepared: an administrator of the project can start it here.")
 
 
-def _figures(standing: Standing) -> str:
+def _figures(standing: LabelStanding) -> str:
     if standing.job is not None and standing.job.state in OPEN:
         return _("The figures are being updated. They will appear on the page “Monitor”.")
     return _("The figures are on the page “Monitor”.")

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from allpairs.annotate.features.label.pair_reason import Scored
+from allpairs.annotate.features.label.pair_reason import RoundScore
 from allpairs.annotate.kit.charts import MATCHER, tooltips
 from allpairs.annotate.kit.ui.figure import figure
 from allpairs.annotate.kit.ui.language import _
 
 
-def score_chart(scores: Sequence[Scored], description: str) -> None:
+def score_chart(scores: Sequence[RoundScore], description: str) -> None:
     """Draw a line of the score by round."""
     table = pd.DataFrame([{"round": score.number, "score": score.score, "p": score.p} for score in scores])
     line = alt.Chart(table, height=140).encode(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from allpairs.annotate.features.label.pair_reason import Alike, Reasons, Scored
+from allpairs.annotate.features.label.pair_reason import Alike, Reasons, RoundScore
 from allpairs.annotate.features.label.pick_pair import PICKED
 from allpairs.annotate.features.label.ui.pair_view import ANSWERS
 from allpairs.annotate.kit.text.formatting import beginning, literal
@@ -71,7 +71,7 @@ def _chosen(reasons: Reasons) -> str:
     return _("Chosen by **{strategy}** with the pre-trained encoder on {date}.", **values)
 
 
-def _history(scores: Sequence[Scored]) -> None:
+def _history(scores: Sequence[RoundScore]) -> None:
     if len(scores) == 1:
         first_score = _(
             "Its score was {score} when it was chosen. Later rounds will add theirs here.", score=_scored(scores[0])
@@ -91,7 +91,7 @@ def _history(scores: Sequence[Scored]) -> None:
     score_chart(scores, _("Score of this pair by round: {scores}.", scores=", ".join(rounds)))
 
 
-def _scored(score: Scored) -> str:
+def _scored(score: RoundScore) -> str:
     return f"**{localized_number(score.score, '.3f')}**" + (
         "" if score.p is None else f" (p {localized_number(score.p, '.2f')})"
     )

@@ -24,7 +24,7 @@ def propose(key: str, value: str, proposals: Collection[str] = ()) -> None:
 
 
 @contextmanager
-def progress_bar(first: str) -> Iterator[Progress]:
+def page_progress(first: str) -> Iterator[Progress]:
     """Yield a progress function that draws a bar; remove the bar at the end. first: what is said at the start."""
     bar = st.progress(0.0, first)
 
@@ -35,12 +35,12 @@ def progress_bar(first: str) -> Iterator[Progress]:
     bar.empty()
 
 
-def checked(source: Source) -> Findings:
+def checked_files(source: Source) -> Findings:
     """Return what the files hold. They are read again only after one has changed."""
     stamp = _stamp(source)
     known: tuple[object, Findings] | None = st.session_state.get("checked")
     if known is None or known[0] != (source, stamp):
-        with progress_bar("Checking the files …") as progress:
+        with page_progress("Checking the files …") as progress:
             known = (source, stamp), check(source, progress)
         st.session_state["checked"] = known
     return known[1]
@@ -53,7 +53,7 @@ def _stamp(source: Source) -> tuple[tuple[float, int], ...]:
     return tuple((stat.st_mtime, stat.st_size) for stat in stats)
 
 
-def report(findings: Findings) -> None:
+def show_findings(findings: Findings) -> None:
     """Draw what the files hold, or what is wrong with them."""
     st.subheader("Contents of the files", anchor=False)
     for line in findings.problems:

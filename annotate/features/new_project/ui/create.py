@@ -7,8 +7,8 @@ import streamlit as st
 
 from allpairs.annotate.features.new_project.ui.contents import (
     known_in_words,
+    page_progress,
     pairs_in_words,
-    progress_bar,
     texts_in_words,
 )
 from allpairs.annotate.features.projects.projects import create_project
@@ -78,7 +78,7 @@ def _go(step: str, goal: str) -> None:
 def create(name: str, source: Source, entered: Mapping[str, Any]) -> None:
     """Create the project and open its first pairs, with a bar; or draw what is wrong."""
     with told():
-        with progress_bar("Reading the files …") as progress:
+        with page_progress("Reading the files …") as progress:
             corpus = load(source, progress)
             project_id = create_project(engine(), name, corpus, Settings.model_validate(entered), progress)
             request_round(engine(), project_id)

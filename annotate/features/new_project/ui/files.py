@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from allpairs.annotate.features.new_project.column_guess import guess_columns, guess_gold_columns
-from allpairs.annotate.features.new_project.ui.contents import checked, report
+from allpairs.annotate.features.new_project.ui.contents import checked_files, show_findings
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.upload import chosen_file
@@ -34,7 +34,7 @@ TITLES = {"one": {Side.LEFT: "Texts"}, "two": {Side.LEFT: "Left list", Side.RIGH
 ROW_NUMBERS = "(none: number the rows)"
 NO_LABEL = "(none: all pairs are positive)"
 # rows of a file: drawn, and read to guess the columns
-SHOWN = 5
+MOST_ROWS = 5
 LOOKED_AT = 200
 
 
@@ -48,7 +48,7 @@ class List:
 
 
 @dataclass(frozen=True)
-class Files:
+class ChosenFiles:
     """The lists that were chosen; the source is None as long as something is missing, which is named."""
 
     lists: tuple[List, ...] = ()
@@ -57,7 +57,7 @@ class Files:
     missing: tuple[str, ...] = ()
 
 
-def choose_files(busy: DeltaGenerator) -> Files:
+def choose_files(busy: DeltaGenerator) -> ChosenFiles:
     """Draw the choice of files and columns with what the files hold; return what was chosen.
 
     busy: where a bar shows how far the check of the files is.
@@ -86,11 +86,11 @@ def choose_files(busy: DeltaGenerator) -> Files:
     if isinstance(gold, str):
         missing.append(f"Known pairs: {gold}")
     if missing or isinstance(gold, str):
-        return Files(tuple(lists), missing=tuple(missing))
+        return ChosenFiles(tuple(lists), missing=tuple(missing))
     return _checked(lists, gold, busy)
 
 
-def _checked(lists: Sequence[List], gold: Gold | None, busy: DeltaGenerator) -> Files:
+def _checked(lists: Sequence[List], gold: Gold | None, busy: DeltaGenerator) -> ChosenFiles:
     """Draw what the chosen files hold, and return them."""
     source = Source(lists[0].path, lists[0].columns)
     for right in lists[1:]:
@@ -98,11 +98,11 @@ def _checked(lists: Sequence[List], gold: Gold | None, busy: DeltaGenerator) -> 
     if gold is not None:
         source = replace(source, gold=gold[0], gold_columns=gold[1])
     with busy:
-        findings = checked(source)
-    report(findings)
+        findings = checked_files(source)
+    show_findings(findings)
     if findings.problems:
-        return Files(tuple(lists), None, findings, ("Files: correct the problems that step 1 lists.",))
-    return Files(tuple(lists), source, findings)
+        return ChosenFiles(tuple(lists), None, findings, ("Files: correct the problems that step 1 lists.",))
+    return ChosenFiles(tuple(lists), source, findings)
 
 
 def _item_file(side: Side) -> List | str:
@@ -182,7 +182,7 @@ def _preview(path: Path) -> FilePreview:
     with told():
         modified = path.stat().st_mtime_ns if path.exists() else 0
         beginning = _cached_preview(path, modified, st.session_state.get(key, ""))
-        first_rows = beginning.rows[:SHOWN]
+        first_rows = beginning.rows[:MOST_ROWS]
         table = pd.DataFrame(
             [row.values for row in first_rows], columns=beginning.names, index=[row.number for row in first_rows]
         )

@@ -7,7 +7,7 @@ import streamlit as st
 
 from allpairs.annotate.features.new_project.templates import TEMPLATES, fitting
 from allpairs.annotate.features.new_project.ui.contents import propose
-from allpairs.annotate.features.new_project.ui.files import Files
+from allpairs.annotate.features.new_project.ui.files import ChosenFiles
 from allpairs.annotate.features.settings.ui.form import question_form
 
 USUAL = next(iter(TEMPLATES))
@@ -15,7 +15,7 @@ FIELDS = ("question", "guidelines")
 LONGEST = 2_000  # characters of guidelines that the address keeps for a reload: proxies refuse long addresses
 
 
-def ask_question(files: Files, key: str) -> dict[str, Any]:
+def ask_question(files: ChosenFiles, key: str) -> dict[str, Any]:
     """Draw the choice of a template, question and guidelines; return what was entered."""
     _follow(files)
     chosen = st.radio(
@@ -47,7 +47,7 @@ def ask_question(files: Files, key: str) -> dict[str, Any]:
     return entered
 
 
-def _follow(files: Files) -> None:
+def _follow(files: ChosenFiles) -> None:
     """Choose the template that fits the files, unless a person chose another one than was proposed before."""
     fits = USUAL
     if files.lists:

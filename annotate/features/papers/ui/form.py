@@ -24,7 +24,7 @@ def pipeline_card(project_id: int, name: str) -> None:
         st.subheader(literal(entry.title), anchor=False)
         st.markdown(literal(entry.description))
         st.caption(f"{literal(entry.paper)}  \n**Reads** {literal(entry.reads)}.  \n**Makes** {literal(entry.makes)}.")
-        if reason := pipelines.hindrance(engine(), project_id, name):
+        if reason := pipelines.run_hindrance(engine(), project_id, name):
             st.info(reason, icon=":material/info:")
             return
         with st.expander("New run", icon=":material/play_circle:"):
@@ -53,6 +53,6 @@ def _form(project_id: int, name: str, entry: PipelineEntry) -> None:
 def _start(project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> None:
     """Request the job and redraw the page, or show why it cannot be requested."""
     with told():
-        pipelines.request(engine(), project_id, name, config, chosen)
+        pipelines.request_run(engine(), project_id, name, config, chosen)
         st.toast(f"{literal(PIPELINES[name].title)} is queued: see the top of the page.", icon=":material/check:")
         st.rerun()

@@ -13,7 +13,7 @@ from allpairs.annotate.features.papers.mined_pairs import (
     used,
 )
 from allpairs.annotate.features.papers.mined_sample import DRAW, bands_of, put_up
-from allpairs.annotate.features.papers.runs import Made
+from allpairs.annotate.features.papers.runs import RunOutput
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.errors import told
@@ -21,7 +21,7 @@ from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.estimate import Estimate
 from allpairs.learner.light.stats.precision_by_rank import Band, precision
 
-SHOWN = 50  # of the best pairs
+MOST_PAIRS = 50  # of the best pairs
 COLUMNS = {
     "rank": "Rank",
     "x": "First text",
@@ -42,13 +42,13 @@ PAYS = (
 )
 
 
-def mined_acts(project_id: int, run_id: str, output: Made) -> None:
+def mined_acts(project_id: int, run_id: str, output: RunOutput) -> None:
     """Draw what can be done with the pairs."""
     _sample(project_id, run_id, output)
     _training(project_id, run_id, output)
 
 
-def mined_pairs(project_id: int, run_id: str, output: Made) -> None:
+def mined_pairs_section(project_id: int, run_id: str, output: RunOutput) -> None:
     """Draw the precision of the pairs as far as labels show it, and the best of them."""
     bands = bands_of(engine(), project_id, run_id, output.number)
     if bands:
@@ -56,14 +56,14 @@ def mined_pairs(project_id: int, run_id: str, output: Made) -> None:
     with st.expander("The best pairs", key=f"best_{run_id}_{output.number}", on_change="rerun") as opened:
         if opened.open:
             st.dataframe(
-                pd.DataFrame(first_rows(output.path, SHOWN), columns=list(COLUMNS)),
+                pd.DataFrame(first_rows(output.path, MOST_PAIRS), columns=list(COLUMNS)),
                 hide_index=True,
                 column_config=COLUMNS,
                 alt="The best mined pairs",
             )
 
 
-def _sample(project_id: int, run_id: str, output: Made) -> None:
+def _sample(project_id: int, run_id: str, output: RunOutput) -> None:
     key = f"sample_{run_id}_{output.number}"
     with st.popover("Draw a sample for labelling", icon=":material/rule:", key=key):
         st.write(SAMPLE)
@@ -76,7 +76,7 @@ def _sample(project_id: int, run_id: str, output: Made) -> None:
             st.rerun()
 
 
-def _training(project_id: int, run_id: str, output: Made) -> None:
+def _training(project_id: int, run_id: str, output: RunOutput) -> None:
     key = f"training_{run_id}_{output.number}"
     title = "Use as training pairs"
     with st.popover(title, icon=":material/model_training:", key=key, on_change="rerun") as opened:
@@ -85,7 +85,7 @@ def _training(project_id: int, run_id: str, output: Made) -> None:
                 _use(project_id, run_id, output, key)
 
 
-def _use(project_id: int, run_id: str, output: Made, key: str) -> None:
+def _use(project_id: int, run_id: str, output: RunOutput, key: str) -> None:
     """Draw what the best pairs would become, and the buttons that do and undo it."""
     st.info(PAYS, icon=":material/info:")
     best = st.number_input("Number of best pairs", 1, 1_000_000, 100, key=f"{key}_best")

@@ -5,20 +5,20 @@ import streamlit as st
 from allpairs.annotate.features.download.routes import made_address
 from allpairs.annotate.features.experiments.adopt_encoder import BIENCODER, plan_encoder, use_encoder
 from allpairs.annotate.features.papers.mined_pairs import PAIRS
-from allpairs.annotate.features.papers.runs import Made, made_by
+from allpairs.annotate.features.papers.runs import RunOutput, outputs_of
 from allpairs.annotate.features.papers.suggested_questions import GENERATOR
 from allpairs.annotate.features.papers.ui.adopt import adopt
-from allpairs.annotate.features.papers.ui.mined import mined_acts, mined_pairs
+from allpairs.annotate.features.papers.ui.mined import mined_acts, mined_pairs_section
 from allpairs.annotate.features.papers.ui.suggestions import suggestions
-from allpairs.annotate.features.studies.rating_studies import ASKED
+from allpairs.annotate.features.studies.rating_studies import TEST_QUESTIONS
 from allpairs.annotate.features.studies.ui.start import study_start
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.state import engine
 
 
-def made(project_id: int, run_id: str) -> None:
+def run_outputs(project_id: int, run_id: str) -> None:
     """Draw everything that the run made, with its figures, its download and its use."""
-    outputs = made_by(run_id)
+    outputs = outputs_of(run_id)
     if outputs:
         st.subheader("Results of the run", anchor=False)
     for output in outputs:
@@ -26,7 +26,7 @@ def made(project_id: int, run_id: str) -> None:
             _thing(project_id, run_id, output)
 
 
-def _thing(project_id: int, run_id: str, output: Made) -> None:
+def _thing(project_id: int, run_id: str, output: RunOutput) -> None:
     figures = " · ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in output.figures.items())
     st.markdown(f"**{literal(output.title)}**")
     if figures:
@@ -42,10 +42,10 @@ def _thing(project_id: int, run_id: str, output: Made) -> None:
             )
         if output.kind == PAIRS:
             mined_acts(project_id, run_id, output)
-        if output.kind == ASKED:
+        if output.kind == TEST_QUESTIONS:
             study_start(project_id, run_id, output)
     if output.kind == PAIRS:
-        mined_pairs(project_id, run_id, output)
+        mined_pairs_section(project_id, run_id, output)
     if output.kind == GENERATOR:
         suggestions(project_id, run_id, output)
 

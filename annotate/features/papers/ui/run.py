@@ -14,7 +14,7 @@ from allpairs.db.projects.jobs import OPEN
 from allpairs.db.results.pipelines import results_folder
 
 
-def standing(run: RunRow) -> None:
+def run_standing(run: RunRow) -> None:
     """Draw the run's progress, what it started from, and why it failed."""
     began = f" {literal(run.began.words)}" if run.began else ""
     st.caption(f"{run.job.state.capitalize()}, {ago(run.job.created_at)}.{began}")
@@ -24,7 +24,7 @@ def standing(run: RunRow) -> None:
         failure(run.job)
 
 
-def results(run: RunRow) -> None:
+def run_results(run: RunRow) -> None:
     """Draw the results of a finished run, its configuration, the download of its report, and its deletion."""
     run_output = read_results(results_folder(run.id))
     draw_results(run_output)
@@ -41,5 +41,5 @@ def results(run: RunRow) -> None:
         )
     if deletes:
         with told():
-            pipelines.delete(engine(), run.job.project_id, run.id)
+            pipelines.delete_run(engine(), run.job.project_id, run.id)
             st.rerun()

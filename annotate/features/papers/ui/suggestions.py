@@ -6,7 +6,7 @@ import streamlit as st
 
 from allpairs.annotate.features.explore.search import work
 from allpairs.annotate.features.papers import suggested_questions
-from allpairs.annotate.features.papers.runs import Made
+from allpairs.annotate.features.papers.runs import RunOutput
 from allpairs.annotate.kit.text.formatting import beginning, literal
 from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.job_watch import watch
@@ -15,10 +15,10 @@ from allpairs.db.projects.items import LONGEST_SEARCH
 from allpairs.db.results.suggestions import Asked
 from allpairs.db.schema.tables import Item
 
-ABOUT = "The most likely question and some random samples, most likely first. Suggestions are not labels."
+EXPLANATION = "The most likely question and some random samples, most likely first. Suggestions are not labels."
 
 
-def suggestions(project_id: int, run_id: str, output: Made) -> None:
+def suggestions(project_id: int, run_id: str, output: RunOutput) -> None:
     """Draw the choice of a passage and the questions that the generator suggests about it."""
     key = f"suggest_{run_id}_{output.number}"
     with st.expander("Suggest questions", icon=":material/lightbulb:", key=key, on_change="rerun") as opened:
@@ -34,18 +34,18 @@ def suggestions(project_id: int, run_id: str, output: Made) -> None:
         _choice(project_id, items, run_id, output, key)
 
 
-def _choice(project_id: int, items: list[Item], run_id: str, output: Made, key: str) -> None:
+def _choice(project_id: int, items: list[Item], run_id: str, output: RunOutput, key: str) -> None:
     texts = {item.id: item.text for item in items}
     item_id = st.selectbox(
         "Passage", list(texts), format_func=lambda id_: beginning(texts[id_]), key=f"{key}_passage_{items[0].id}"
     )
-    if len(items) == suggested_questions.FOUND:
-        st.caption(f"These are the first {suggested_questions.FOUND} passages. Add words to narrow the search.")
+    if len(items) == suggested_questions.MOST_PASSAGES:
+        st.caption(f"These are the first {suggested_questions.MOST_PASSAGES} passages. Add words to narrow the search.")
     request = Asked(run_id, output.number, item_id)
     st.markdown(literal(texts[item_id]))
     if st.button("Suggest", key=f"{key}_ask_{item_id}", icon=":material/lightbulb:"):
         with told():
-            st.session_state[f"{key}_job"] = suggested_questions.ask(engine(), project_id, request)
+            st.session_state[f"{key}_job"] = suggested_questions.request_questions(engine(), project_id, request)
     job_id = st.session_state.get(f"{key}_job")
     if job_id is None:
         _result(request)
@@ -55,11 +55,11 @@ def _choice(project_id: int, items: list[Item], run_id: str, output: Made, key: 
 
 def _result(request: Asked) -> None:
     """Draw the suggested questions."""
-    questions = suggested_questions.found(request)
+    questions = suggested_questions.last_suggestions(request)
     if questions is None:
         return
     if not questions:
         st.caption("The generator wrote nothing about this passage.")
         return
     st.markdown("\n".join(f"1. {literal(suggestion.question)}" for suggestion in questions))
-    st.caption(ABOUT)
+    st.caption(EXPLANATION)

@@ -11,7 +11,7 @@ from allpairs.annotate.kit.ui.job_status import UPDATE_SECONDS
 from allpairs.db.projects.jobs import OPEN
 
 
-class Work(Protocol):
+class RunOrExperiment(Protocol):
     """A run or an experiment."""
 
     @property
@@ -26,7 +26,7 @@ class Work(Protocol):
         ...
 
 
-W = TypeVar("W", bound=Work)
+W = TypeVar("W", bound=RunOrExperiment)
 
 
 def running(runs: Sequence[W], read: Callable[[], Sequence[W]], standing: Callable[[W], None]) -> None:
@@ -48,7 +48,7 @@ def _running(read: Callable[[], Sequence[W]], standing: Callable[[W], None], at_
             standing(run)
 
 
-def chosen(runs: Sequence[W], key: str) -> W | None:
+def choose_ended(runs: Sequence[W], key: str) -> W | None:
     """Draw the choice of one that has ended, the newest by default, and return it; None if none has ended.
 
     runs: the newest first.

@@ -6,7 +6,7 @@ import streamlit as st
 
 from allpairs.annotate.features.projects.list_view import DAYS, Overview, Precision
 from allpairs.annotate.features.projects.projects import Contents, project_contents
-from allpairs.annotate.features.projects.ui.dialogs import ACTS, ARCHIVE, DUPLICATE, ask, restore
+from allpairs.annotate.features.projects.ui.dialogs import ACTS, ARCHIVE, DUPLICATE, ask, restore_from_page
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.kit.text.formatting import ago, literal
@@ -26,7 +26,7 @@ def project_card(project: Overview) -> None:
             st.badge(_("archived"), icon=":material/inventory_2:", color="gray")
     st.caption(size(project))
     _batch(project)
-    figures(project)
+    project_figures(project)
     _actions(project)
 
 
@@ -43,7 +43,7 @@ def size(project: Overview) -> str:
     return " · ".join([*parts, _("created {ago}", ago=ago(project.created_at, words()))])
 
 
-def figures(project: Overview) -> None:
+def project_figures(project: Overview) -> None:
     """Draw the precision of the project's model, for those who see it, the recent labels, and the last training."""
     key = f"figures_{project.id}"
     with st.container(horizontal=True, gap="small", wrap=False, key=key):  # columns would stack on a phone
@@ -140,7 +140,7 @@ def _actions(project: Overview) -> None:
                 _("Restore"),
                 key=f"restore_{project.id}",
                 icon=":material/unarchive:",
-                on_click=restore,
+                on_click=restore_from_page,
                 args=(project.id, project.name),
             )
         elif not project.archived:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from allpairs.annotate.features.projects.lifecycle import (
-    KEPT,
+    BIN_TIME,
     archive_project,
     bin_project,
     duplicate_project,
@@ -86,7 +86,7 @@ def _archive(project_id: int, name: str) -> None:
 def _delete(project_id: int, name: str) -> None:
     """Say what will be deleted, and move the project to the bin once the box is ticked."""
     st.write(f"This deletes **{literal(name)}** with {_what_goes(project_id)}")
-    st.write(f"It stays in the bin on this page for {KEPT.days} days and can be restored. Its jobs are cancelled.")
+    st.write(f"It stays in the bin on this page for {BIN_TIME.days} days and can be restored. Its jobs are cancelled.")
     sure = st.checkbox(f"Delete {literal(name)}", key="sure")
     if st.button("Delete", key="confirm_delete", type="primary", icon=":material/delete:", disabled=not sure):
         _put_away(project_id, name, "in the bin")
@@ -124,10 +124,10 @@ def undo_bar() -> None:
     project_id, name, place = st.session_state[UNDO]
     with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"**{literal(name)}** is {place}.", width="content")
-        st.button("Undo", key="undo", icon=":material/undo:", on_click=restore, args=(project_id, name))
+        st.button("Undo", key="undo", icon=":material/undo:", on_click=restore_from_page, args=(project_id, name))
 
 
-def restore(project_id: int, name: str) -> None:
+def restore_from_page(project_id: int, name: str) -> None:
     """Restore the project."""
     if UNDO in st.session_state and st.session_state[UNDO][0] == project_id:
         del st.session_state[UNDO]

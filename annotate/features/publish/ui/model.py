@@ -11,8 +11,8 @@ from allpairs.annotate.features.labels.export import export_labels
 from allpairs.annotate.features.labels.formats import Form
 from allpairs.annotate.features.publish.model_card import bare_figure
 from allpairs.annotate.features.publish.model_export import address, usage
-from allpairs.annotate.features.publish.ui.publish import publishing
-from allpairs.annotate.features.quality.rounds import Report, card, round_name
+from allpairs.annotate.features.publish.ui.publish import publish_section
+from allpairs.annotate.features.quality.rounds import MonitorReport, card, round_name
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.state import engine, may
@@ -21,7 +21,7 @@ from allpairs.db.schema.tables import Project, StoredModel
 FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 
 
-def model(report: Report, project: Project) -> None:
+def model(report: MonitorReport, project: Project) -> None:
     """Draw the tab Model: the card of one matcher, publishing it, and the downloads."""
     by_number = {matcher.number: matcher for matcher, _ in report.matchers}
     if by_number:
@@ -29,7 +29,7 @@ def model(report: Report, project: Project) -> None:
         number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"card_round_{newest}")
         model_card(project, by_number[number])
         if any(matcher.folder is not None for matcher in by_number.values()):
-            publishing(by_number[number])
+            publish_section(by_number[number])
     else:
         st.caption("There is no model yet. The first job encodes the texts.")
     if may(Right.CHANGE, project.id):

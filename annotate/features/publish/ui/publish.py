@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.features.publish.publications import Service, ShadowAgreement, end, publish, read_service
+from allpairs.annotate.features.publish.publications import Service, ShadowAgreement, end, publish_round, read_service
 from allpairs.annotate.features.quality.rounds import round_name
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.text.formatting import literal
@@ -14,7 +14,7 @@ from allpairs.db.domain import LONGEST_NOTE, PublicationKind
 from allpairs.db.schema.tables import Publication, StoredModel
 
 MODEL, SHADOW = PublicationKind
-WHAT = (
+EXPLANATION = (
     "The published model answers requests for single records over the REST API. A *shadow* is another round's model "
     "that scores the same requests after they are answered: the table counts where the two differ, and keeps no text."
 )
@@ -25,12 +25,12 @@ ABSENT = (
 ENDED = "– (ended)"
 
 
-def publishing(matcher: StoredModel) -> None:
+def publish_section(matcher: StoredModel) -> None:
     """Draw the section for the project of this matcher, with the buttons that publish this one."""
     project_id = matcher.project_id
     service = read_service(engine(), project_id)
     st.subheader("Publish", anchor=False)
-    st.caption(WHAT)
+    st.caption(EXPLANATION)
     _standing(service)
     if may(Right.CHANGE, project_id) and matcher.folder is not None and matcher.w is not None:
         _form(matcher, service)
@@ -89,7 +89,7 @@ def _button(title: str, act: str, icon: str, kind: PublicationKind, matcher: Sto
 
 
 def _publish(project_id: int, number: int, kind: PublicationKind, note: str) -> None:
-    publish(engine(), project_id, number, st.session_state.get(note, ""), kind)
+    publish_round(engine(), project_id, number, st.session_state.get(note, ""), kind)
 
 
 def _end(project_id: int, kind: PublicationKind, note: str) -> None:

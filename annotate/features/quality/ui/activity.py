@@ -47,7 +47,7 @@ def _times(database: str, project_id: int, last: int, _engine: Engine) -> list[T
     return read_times(_engine, project_id)
 
 
-def work(project_id: int, tally: Sequence[Tally], times: Sequence[Timed]) -> None:
+def labelling_section(project_id: int, tally: Sequence[Tally], times: Sequence[Timed]) -> None:
     """Draw the section, if there are labels."""
     if not tally:
         return

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from allpairs.annotate.features.quality.rounds import BIASED, Report, why_unmeasured
+from allpairs.annotate.features.quality.rounds import BIASED, MonitorReport, why_unmeasured
 from allpairs.annotate.features.quality.ui.correction import corrections
 from allpairs.annotate.features.quality.ui.entities import entity_audit
 from allpairs.annotate.features.quality.ui.strata import strata
@@ -15,7 +15,7 @@ from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.db.labels.audits import MOST_CHANGED
 
 DRAW = 60  # pairs: an audit batch of a few minutes
-WHAT = (
+EXPLANATION = (
     "An audit pair is a pair of evaluation texts, sampled at random with a known probability. Its label never trains a "
     "model. Audit labels measure every round over all pairs, with an interval."
 )
@@ -27,17 +27,17 @@ UNNAMED = (
 UPDATE = "Measures every round again, on all audit labels."
 
 
-def invitation(report: Report, project_id: int) -> None:
+def invitation(report: MonitorReport, project_id: int) -> None:
     """Draw how a project without known pairs can be measured, and the form that starts it."""
     st.info(
-        f"{_missing(report)}{why_unmeasured(report)} Audit pairs can measure it instead. {WHAT} {_mixed_in(report)}"
-        f"\n\n{BIASED}",
+        f"{_missing(report)}{why_unmeasured(report)} Audit pairs can measure it instead. {EXPLANATION} "
+        f"{_mixed_in(report)}\n\n{BIASED}",
         icon=":material/straighten:",
     )
     audit_form(report, project_id)
 
 
-def _missing(report: Report) -> str:
+def _missing(report: MonitorReport) -> str:
     """Return how many labels the audit still needs for its first figures; empty before it starts."""
     if report.audited is None:
         return ""
@@ -47,14 +47,14 @@ def _missing(report: Report) -> str:
     return f"**{counted(audit['needed'], 'more audit label')} until the first figures** ({audit['labels']:,} so far). "
 
 
-def audit(report: Report, project_id: int) -> None:
+def audit(report: MonitorReport, project_id: int) -> None:
     """Draw the tab Audit: the form for more audit pairs, the strata, and the check of false positives."""
     if not report.evaluation_items:
         st.info(f"There is nothing to audit. {why_unmeasured(report)}", icon=":material/straighten:")
         return
     st.subheader("Audit pairs", anchor=False)
     more = _mixed_in(report) if not report.gold_measurable else f"{UNNAMED} {_missing(report)}"
-    st.caption(f"{WHAT} {more}")
+    st.caption(f"{EXPLANATION} {more}")
     audit_form(report, project_id)
     if report.measured:
         strata(report)
@@ -65,14 +65,14 @@ def audit(report: Report, project_id: int) -> None:
         entity_audit(project_id, bool(report.gold_measurable) and trained)
 
 
-def _mixed_in(report: Report) -> str:
+def _mixed_in(report: MonitorReport) -> str:
     spacing = report.settings.audit_every
     if not spacing:
         return "Batches contain no audit pairs (project setting). Draw a separate audit batch here."
     return f"In batches, one pair in {spacing} is an audit pair. Draw more here as a separate audit batch."
 
 
-def audit_form(report: Report, project_id: int) -> None:
+def audit_form(report: MonitorReport, project_id: int) -> None:
     """Draw the number of pairs to draw, and the buttons that draw them or recompute the figures."""
     if report.audit_batch and may(Right.LABEL, project_id):
         verb = "is unlabelled. Label it" if report.audit_batch == 1 else "are unlabelled. Label them"

@@ -11,10 +11,10 @@ from allpairs.annotate.features.quality.false_negatives import (
     Correction,
     comparison_in_words,
     correctable_rounds,
-    in_words,
+    correction_in_words,
+    correction_strata,
     precisions_table,
     read_corrections,
-    strata_table,
 )
 from allpairs.annotate.features.quality.rounds import round_name
 from allpairs.annotate.frame.access.roles import Right
@@ -55,7 +55,7 @@ def describe_correction(table: pd.DataFrame) -> str:
     return f"Precision with its 95% interval: {'; '.join(parts)}."
 
 
-WHAT = (
+EXPLANATION = (
     "Pairs that are not known positives count as negatives. Some of them are positives after all, so the measured "
     "precision is too low. Label a random sample of a round's false positives, and the precision is corrected "
     "accordingly."
@@ -64,7 +64,9 @@ FORMS_DIFFER = (
     "Corrected: pairs found to be positives count as true positives. The paper's form (Mussmann, Jia and Liang 2020, "
     "appendix A.3) only removes them from the false positives, so it is too low. Intervals are 95%."
 )
-EACH = "Pairs drawn from the near pairs (neighbours under the pre-trained encoder), and as many from the others."
+PAIRS_OF_KIND = (
+    "Pairs drawn from the near pairs (neighbours under the pre-trained encoder), and as many from the others."
+)
 
 
 def corrections(project_id: int) -> None:
@@ -73,7 +75,7 @@ def corrections(project_id: int) -> None:
     if not rounds:
         return
     st.subheader("Check the false positives", anchor=False)
-    st.caption(WHAT)
+    st.caption(EXPLANATION)
     if may(Right.CHANGE, project_id):
         _form(project_id, rounds)
     all_corrections = read_corrections(engine(), project_id)
@@ -88,7 +90,7 @@ def _form(project_id: int, rounds: list[int]) -> None:
         number = st.selectbox("Round", rounds, format_func=round_name, key=f"correction_round_{rounds[0]}", width=180)
         recall = st.number_input("At recall", 0.05, 0.95, RECALL, step=0.05, key="correction_recall", width=140)
         draw = st.number_input(
-            "Pairs of each kind", 1, 10_000, DRAW, step=10, key="correction_draw", width=160, help=EACH
+            "Pairs of each kind", 1, 10_000, DRAW, step=10, key="correction_draw", width=160, help=PAIRS_OF_KIND
         )
         if st.button("Draw pairs to check", key="draw_correction", icon=":material/fact_check:"):
             _ask(project_id, number, round(recall, 2), draw)
@@ -120,7 +122,7 @@ def _results(corrected: list[Correction]) -> None:
     correction = corrected[names.index(chosen)]
     assert correction.result is not None
     table = precisions_table(correction.result)
-    st.markdown(in_words(correction, correction.result))
+    st.markdown(correction_in_words(correction, correction.result))
     if compared := comparison_in_words(correction, correction.result):
         st.markdown(compared)
     plot(correction_chart, table, described=describe_correction(table))
@@ -128,7 +130,7 @@ def _results(corrected: list[Correction]) -> None:
     with st.expander("Tables", icon=":material/table:"):
         table_open(table, f"correction-round-{correction.round}-recall-{correction.recall:.2f}")
         table_open(
-            strata_table(correction, correction.result),
+            correction_strata(correction, correction.result),
             f"checked-round-{correction.round}-recall-{correction.recall:.2f}",
         )
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from allpairs.annotate.features.quality.round_tables import curves_table, estimates_table, histogram_table
-from allpairs.annotate.features.quality.rounds import Report, round_name, threshold
+from allpairs.annotate.features.quality.rounds import MonitorReport, round_name, threshold
 from allpairs.annotate.features.quality.ui import round_charts as charts
 from allpairs.annotate.features.quality.ui.activity import times_of
 from allpairs.annotate.features.quality.ui.calibration import calibration
@@ -12,11 +12,11 @@ from allpairs.annotate.features.quality.ui.forecast import forecast
 from allpairs.annotate.kit.text.measures import TITLES
 from allpairs.annotate.kit.ui.figure import plot, table_behind
 
-OTHERS = ("precision_at_recall_20", "precision", "recall", "f1")  # measures with a learning curve of their own
+LEARNING_CURVES = ("precision_at_recall_20", "precision", "recall", "f1")  # measures with a learning curve of their own
 SMALL = 200  # pixels: the height of one of several plots
 
 
-def curves(report: Report, project_id: int) -> None:
+def curves(report: MonitorReport, project_id: int) -> None:
     """Draw the tab."""
     if not report.measured:
         st.caption("There are no figures yet. The tab Summary says how to get them.")
@@ -29,7 +29,7 @@ def curves(report: Report, project_id: int) -> None:
     forecast(report, times_of(project_id))
 
 
-def _precision_recall(report: Report) -> None:
+def _precision_recall(report: MonitorReport) -> None:
     """Draw the precision-recall curves of the chosen rounds."""
     st.subheader("Precision and recall", anchor=False)
     numbers = [matcher.number for matcher, _ in report.measured]
@@ -51,7 +51,7 @@ def _precision_recall(report: Report) -> None:
     table_behind(table, "precision-recall")
 
 
-def _scores(report: Report) -> None:
+def _scores(report: MonitorReport) -> None:
     """Draw the score histogram of one round."""
     st.subheader("Scores of all pairs", anchor=False)
     by_number = {matcher.number: (matcher, evaluation) for matcher, evaluation in report.measured}
@@ -66,11 +66,11 @@ def _scores(report: Report) -> None:
     table_behind(table, f"scores-round-{number}")
 
 
-def _learning(report: Report) -> None:
+def _learning(report: MonitorReport) -> None:
     """Draw every other measure against labels spent."""
     st.subheader("Learning curves", anchor=False)
     table = estimates_table(report)
-    parts = [part for name in OTHERS if not (part := table[table["measure"] == TITLES[name]]).empty]
+    parts = [part for name in LEARNING_CURVES if not (part := table[table["measure"] == TITLES[name]]).empty]
     for begin in range(0, len(parts), 2):
         for column, part in zip(st.columns(2), parts[begin : begin + 2], strict=False):
             with column:

@@ -53,7 +53,7 @@ def describe_groups(table: pd.DataFrame) -> str:
     return f"{subject}, {'exact' if exact else 'with its 95% interval'}: {'; '.join(parts)}."
 
 
-WHAT = (
+EXPLANATION = (
     "It measures groups of matches, not pairs. Texts are drawn at random, those of large groups more often. For each "
     "you label its candidates, the other texts of its group, and a few others to estimate what was missed. These "
     "labels never train a model and never change the groups that are measured."
@@ -64,13 +64,13 @@ MEANT = (
     "many groups are exactly an entity, and how many entities exactly a group."
 )
 INTERVALS = "Intervals are 95%."
-SHOWN = 4  # rounds, the newest ones
+NEWEST_ROUNDS = 4  # rounds, the newest ones
 
 
 def entity_audit(project_id: int, gold: bool) -> None:
     """Draw the section with its heading. gold: whether known pairs measure groups of the project."""
     st.subheader("Entity audit", anchor=False)
-    st.caption(f"{WHAT} {GOLD}" if gold else WHAT)
+    st.caption(f"{EXPLANATION} {GOLD}" if gold else EXPLANATION)
     audit = read_entity_audit(engine(), project_id)
     if may(Right.CHANGE, project_id):
         _form(project_id, updates=gold or audit.drawn > 0)
@@ -101,7 +101,7 @@ def _figures(audit: EntityAudit) -> None:
         chosen = st.selectbox("Figure", figures, key="entities_figure", width=260)
     st.caption(_rests_on(audit, method))
     table = table[table["figure"] == chosen]
-    rounds = sorted(set(table["round"]))[-SHOWN:]
+    rounds = sorted(set(table["round"]))[-NEWEST_ROUNDS:]
     table = table[table["round"].isin(rounds)]
     plot(groups_chart, table, described=describe_groups(table))
     st.caption(MEANT if method == EXACT else f"{MEANT} {INTERVALS}")

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from allpairs.annotate.features.quality.method_in_words import explain, meaning
-from allpairs.annotate.features.quality.rounds import Report, round_name
+from allpairs.annotate.features.quality.rounds import MonitorReport, round_name
 from allpairs.annotate.kit.text.measures import (
     AT_THRESHOLD,
     MEASURES,
@@ -40,7 +40,7 @@ FEW = 5  # positives among the audit labels
 NARROW = 104  # pixels of a small figure, so that three fit side by side on a phone
 
 
-def headline(report: Report) -> None:
+def headline(report: MonitorReport) -> None:
     """Draw the newest round's average precision: its change, its interval and method, and what it means."""
     matcher, evaluation = report.measured[-1]
     after = f", after {matcher.labels:,} labels" if matcher.number else ""
@@ -53,7 +53,7 @@ def headline(report: Report) -> None:
         st.warning(_few(evaluation.audit), icon=":material/warning:")
 
 
-def _how(report: Report) -> None:
+def _how(report: MonitorReport) -> None:
     """Draw, in a popover, how the figures were computed."""
     if paragraphs := explain(report):
         with st.popover("Explain the method", type="tertiary", icon=":material/help:", width="content"):
@@ -61,7 +61,7 @@ def _how(report: Report) -> None:
                 st.write(paragraph)
 
 
-def all_figures(report: Report) -> None:
+def all_figures(report: MonitorReport) -> None:
     """Draw every figure of the newest round."""
     matcher, evaluation = report.measured[-1]
     st.subheader(f"All figures: {round_name(matcher.number)}", anchor=False)
@@ -79,7 +79,7 @@ def all_figures(report: Report) -> None:
     _row("On the known pairs", STATED, evaluation.estimates, HEURISTIC)
 
 
-def _measure(report: Report, name: str, in_full: bool = False) -> None:
+def _measure(report: MonitorReport, name: str, in_full: bool = False) -> None:
     """Draw one measure of the newest round with its interval and its method; nothing without a value.
 
     in_full: say of its change, too, what the interval is.

@@ -10,13 +10,13 @@ import streamlit as st
 
 from allpairs.annotate.features.quality.forecast import (
     band_table,
-    in_words,
+    forecast_in_words,
     next_target,
     outlook,
     targets_table,
     too_few,
 )
-from allpairs.annotate.features.quality.rounds import Report
+from allpairs.annotate.features.quality.rounds import MonitorReport
 from allpairs.annotate.kit.charts import HEIGHT, LINES, MATCHER, NEUTRAL, Plot, labels_axis, share_axis, tooltips
 from allpairs.annotate.kit.ui.figure import plot, table_open
 from allpairs.learner.light.stats.forecast import Point
@@ -96,7 +96,7 @@ def describe_outlook(measured: pd.DataFrame, band: pd.DataFrame, conclusion: str
     )
 
 
-HOW = (
+EXPLANATION = (
     "Based on thousands of simulated curves that fit the trained rounds: some flatten, others keep rising with the "
     "logarithm of labels. The band covers 95% of the rounds expected at each number of labels. The forecast assumes "
     "that labelling, strategy and texts stay as they are."
@@ -113,7 +113,7 @@ FORMATS = {
 }
 
 
-def forecast(report: Report, times: Sequence[Timed]) -> None:
+def forecast(report: MonitorReport, times: Sequence[Timed]) -> None:
     """Draw the forecast, or say why there is none."""
     st.subheader("Forecast", anchor=False)
     spent = report.measured[-1][0].labels
@@ -125,19 +125,19 @@ def forecast(report: Report, times: Sequence[Timed]) -> None:
     begin = next_target(curve)
     key = f"forecast_target_{spent}"
     target = st.number_input("Target average precision", 0.01, 0.99, begin, step=0.01, key=key, width=240)
-    conclusion = in_words(curve, target)
+    conclusion = forecast_in_words(curve, target)
     st.markdown(conclusion)
     measured = measured_table(curve.points)
     band = band_table(curve, target, rng)
     plot(outlook_chart, measured, band, target, described=describe_outlook(measured, band, conclusion))
-    st.caption(HOW + _audits(report))
+    st.caption(EXPLANATION + _audits(report))
     with st.expander("Table", icon=":material/table:"):
         table_open(band, "forecast")
         st.caption("Further labels and hours for each target. ∞ means more than 30 times the labels so far.")
         table_open(targets_table(curve, target), "forecast-targets", FORMATS)
 
 
-def _audits(report: Report) -> str:
+def _audits(report: MonitorReport) -> str:
     """Return that the forecast does not count audit tasks; empty where there are none."""
     spacing = report.settings.audit_every
     return f" Audit pairs, one in {spacing}, are extra." if report.audited is not None and spacing else ""

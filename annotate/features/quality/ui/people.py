@@ -4,23 +4,23 @@ import pandas as pd
 import streamlit as st
 
 from allpairs.annotate.features.quality.round_tables import batches_table
-from allpairs.annotate.features.quality.rounds import Report
+from allpairs.annotate.features.quality.rounds import MonitorReport
 from allpairs.annotate.features.quality.ui import round_charts as charts
-from allpairs.annotate.features.quality.ui.activity import times_of, work
+from allpairs.annotate.features.quality.ui.activity import labelling_section, times_of
 from allpairs.annotate.features.raters.ui import rater_worth
 from allpairs.annotate.kit.ui.figure import plot, table_behind
 from allpairs.learner.light.catalog import strategy_title
 
 
-def people(report: Report, project_id: int) -> None:
+def people_tab(report: MonitorReport, project_id: int) -> None:
     """Draw the tab."""
     if report.tally:
-        work(project_id, report.tally, times_of(project_id))
+        labelling_section(project_id, report.tally, times_of(project_id))
     _batches(report)
     rater_worth(project_id)
 
 
-def _batches(report: Report) -> None:
+def _batches(report: MonitorReport) -> None:
     """Draw the positives found in each batch, and their share."""
     st.subheader("Batches", anchor=False)
     table = batches_table(report)

@@ -6,8 +6,8 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.features.quality.round_tables import strata_table
-from allpairs.annotate.features.quality.rounds import Report
+from allpairs.annotate.features.quality.round_tables import audit_strata
+from allpairs.annotate.features.quality.rounds import MonitorReport
 from allpairs.annotate.kit.charts import NEUTRAL, POSITIVE, Plot, tooltips
 from allpairs.annotate.kit.ui.figure import plot, table_open
 
@@ -110,13 +110,13 @@ FORMATS = {
 }
 
 
-def strata(report: Report) -> None:
+def strata(report: MonitorReport) -> None:
     """Draw the share of positives in each stratum, and the table of the strata."""
     _, evaluation = report.measured[-1]
     if evaluation.audit.get("needed", 1):
         return  # there are too few audit labels, or none
     st.subheader("Strata of the audit", anchor=False)
-    table = strata_table(evaluation)
+    table = audit_strata(evaluation)
     plot(strata_chart, table, described=describe_strata(table))
     st.caption(
         "Scores: those of the model that defined the strata. Weight: how many pairs each labelled pair represents."

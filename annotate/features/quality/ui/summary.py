@@ -3,11 +3,11 @@
 import streamlit as st
 
 from allpairs.annotate.features.projects.next_step import next_step, read_standing
-from allpairs.annotate.features.quality.entity_audit import in_words, read_entity_audit
+from allpairs.annotate.features.quality.entity_audit import groups_in_words, read_entity_audit
 from allpairs.annotate.features.quality.more_labels import gained, width
 from allpairs.annotate.features.quality.round_tables import estimates_table
-from allpairs.annotate.features.quality.rounds import BIASED, Report, round_name, why_unmeasured
-from allpairs.annotate.features.quality.stopping import Where, advice, may_stop
+from allpairs.annotate.features.quality.rounds import BIASED, MonitorReport, round_name, why_unmeasured
+from allpairs.annotate.features.quality.stopping import AdvicePlace, advice, may_stop
 from allpairs.annotate.features.quality.ui.audit import invitation
 from allpairs.annotate.features.quality.ui.figures import headline
 from allpairs.annotate.features.quality.ui.round_charts import describe_estimates, estimate_chart
@@ -27,7 +27,7 @@ ANSWERS = {
 }
 
 
-def summary(report: Report, project_id: int, tabs: str) -> None:
+def summary_tab(report: MonitorReport, project_id: int, tabs: str) -> None:
     """Draw the tab, or how the project gets its first figures. tabs: the key of the tabs."""
     if report.measured:
         _figures(report, project_id, tabs)
@@ -39,11 +39,11 @@ def summary(report: Report, project_id: int, tabs: str) -> None:
         st.info("There are no figures yet. The first job computes them.", icon=":material/straighten:")
 
 
-def _figures(report: Report, project_id: int, tabs: str) -> None:
+def _figures(report: MonitorReport, project_id: int, tabs: str) -> None:
     figure, course = st.columns(2, gap="medium")
     with figure:
         headline(report)
-        if sentence := in_words(read_entity_audit(engine(), project_id)):
+        if sentence := groups_in_words(read_entity_audit(engine(), project_id)):
             st.markdown(sentence)
     with course:
         _course(report)
@@ -54,7 +54,7 @@ def _figures(report: Report, project_id: int, tabs: str) -> None:
         _stopping(report)
 
 
-def _course(report: Report) -> None:
+def _course(report: MonitorReport) -> None:
     """Draw average precision against labels spent."""
     table = estimates_table(report)
     title = MEASURES["average_precision"]
@@ -70,7 +70,7 @@ def _course(report: Report) -> None:
         )
 
 
-def _following(report: Report, project_id: int, tabs: str) -> None:
+def _following(report: MonitorReport, project_id: int, tabs: str) -> None:
     """Draw the next step, and why: the project's own, as everywhere, or what serves better than labelling a batch."""
     own_rights = rights(engine(), project_id)
     standing = read_standing(engine(), project_id)
@@ -84,7 +84,7 @@ def _following(report: Report, project_id: int, tabs: str) -> None:
             st.switch_page(f"../pages/{step.page}.py")
         st.markdown(" ".join([literal(step.reason), gained(report)]))
         return
-    if advised.place == Where.AUDIT:
+    if advised.place == AdvicePlace.AUDIT:
         st.button(advised.title, key="next", icon=ICON, on_click=_open, args=(tabs, "Audit"))
     elif st.button(advised.title, key="next", icon=ICON):
         st.switch_page(f"../pages/{advised.place}.py")
@@ -95,7 +95,7 @@ def _open(tabs: str, tab: str) -> None:
     st.session_state[tabs] = tab
 
 
-def _stopping(report: Report) -> None:
+def _stopping(report: MonitorReport) -> None:
     """Draw whether the target precision is reached, and how sure the figures are."""
     verdict = may_stop(report)
     st.subheader("May labelling stop?", anchor=False)

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.features.label.last_answer import last_answer
 from allpairs.annotate.features.review.agreement import Agreement, agreement, read_votes
-from allpairs.annotate.features.review.consensus import Person, people
+from allpairs.annotate.features.review.consensus import AnnotatorScore, annotator_scores
 from allpairs.annotate.kit.charts import MATCHER, Plot, tooltips
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.figure import plot, table_open
@@ -55,7 +55,9 @@ def describe_agreement(table: pd.DataFrame) -> str:
 DRAWN = "Random sample"
 ALL = "All shared pairs"
 NOBODY = "No pair has been labelled by several annotators yet."
-HOW = "On the page “Settings”, “Share with multiple annotators” gives a share of each batch to two or more annotators."
+ADVICE = (
+    "On the page “Settings”, “Share with multiple annotators” gives a share of each batch to two or more annotators."
+)
 NONE_DRAWN = "No randomly sampled pair has been labelled by several annotators yet."
 
 
@@ -81,7 +83,7 @@ def _draw(project_id: int) -> None:
         str(engine().url), project_id, last_answer(engine(), project_id), scope == DRAWN, engine()
     )
     if not measured.pairs:
-        st.info(f"{NOBODY if scope == ALL else NONE_DRAWN} {HOW}")
+        st.info(f"{NOBODY if scope == ALL else NONE_DRAWN} {ADVICE}")
         return
     pairs = counted(measured.pairs, "pair")
     st.caption(f"{pairs} with a yes or no from several annotators. Unsure answers do not count.")
@@ -98,9 +100,9 @@ def _draw(project_id: int) -> None:
 @st.cache_data(max_entries=20, show_spinner=False)
 def _measured(
     database: str, project_id: int, last: int, drawn: bool, _engine: Engine
-) -> tuple[Agreement, list[Person]]:
+) -> tuple[Agreement, list[AnnotatorScore]]:
     votes = read_votes(_engine, project_id, drawn)
-    return agreement(votes), people(votes)
+    return agreement(votes), annotator_scores(votes)
 
 
 def _twos(measured: Agreement) -> None:
@@ -121,7 +123,7 @@ def _twos(measured: Agreement) -> None:
     table_open(pd.DataFrame(rows), "agreement_by_two")
 
 
-def _people(persons: list[Person]) -> None:
+def _people(persons: list[AnnotatorScore]) -> None:
     """Draw each annotator against the consensus."""
     st.markdown("**Against the consensus**")
     st.caption(

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.features.review.hidden_checks import Quality, read_fast_answers, read_quality
+from allpairs.annotate.features.review.hidden_checks import CheckQuality, read_fast_answers, read_quality
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.text.measures import counted
@@ -17,7 +17,7 @@ from allpairs.db.labels.fast_answers import Told
 from allpairs.db.schema.tables import now
 
 NEWS = timedelta(days=7)
-HOW = (
+ADVICE = (
     "On the page “Settings”, “Hidden test pairs” and “Repeated pairs” add pairs with a known answer, and pairs that "
     "the annotator answered before. Annotators cannot tell which these are. Their answers there change no label."
 )
@@ -36,7 +36,7 @@ def checks_section(project_id: int) -> None:
         )
         table_open(_quality_table(results), "hidden_checks")
     else:
-        st.info(f"No hidden test pair has been answered yet. {HOW}")
+        st.info(f"No hidden test pair has been answered yet. {ADVICE}")
     runs = read_fast_answers(engine(), project_id)
     if runs:
         st.markdown("**Suspiciously fast answers**")
@@ -63,7 +63,7 @@ def fast_answers_line(project_id: int) -> None:
         )
 
 
-def _quality_table(results: list[Quality]) -> pd.DataFrame:
+def _quality_table(results: list[CheckQuality]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {

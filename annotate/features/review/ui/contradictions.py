@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.features.label.ui.pair_view import pair_texts
 from allpairs.annotate.features.review.disagreements import Case, settle
-from allpairs.annotate.features.review.transitivity import Algebra, Step, algebra
+from allpairs.annotate.features.review.transitivity import Algebra, ContradictionStep, algebra
 from allpairs.annotate.features.review.ui.waiting import redraw_after
 from allpairs.annotate.kit.text.formatting import literal, sentence
 from allpairs.annotate.kit.text.measures import counted
@@ -60,7 +60,7 @@ def contradictions(database: Engine, project_id: int, annotator: str, implied: A
             )
 
 
-def _ends(steps: list[Step]) -> Pair:
+def _ends(steps: list[ContradictionStep]) -> Pair:
     """Return the pair of the contradiction that is labelled negative; it tells contradictions apart."""
     return steps[-1].case.left_id, steps[-1].case.right_id
 
@@ -77,7 +77,7 @@ def _algebra(database: str, project_id: int, last: int, _engine: Engine) -> Alge
     return algebra(_engine, project_id)
 
 
-def _draw(database: Engine, project_id: int, annotator: str, step: Step) -> None:
+def _draw(database: Engine, project_id: int, annotator: str, step: ContradictionStep) -> None:
     """Draw one pair of the contradiction and its label, which can be changed."""
     case = step.case
     pair_texts(case.left, case.right, case.rows, whole=True)

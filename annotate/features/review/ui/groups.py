@@ -4,7 +4,14 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from allpairs.annotate.features.explore.ui.matches import paged
-from allpairs.annotate.features.review.split_group import Group, across, groups, last_split, split, undo
+from allpairs.annotate.features.review.split_group import (
+    LabelGroup,
+    across,
+    groups_of_labels,
+    last_split,
+    split,
+    undo_split,
+)
 from allpairs.annotate.features.review.ui.waiting import redraw_after
 from allpairs.annotate.kit.text.formatting import beginning, literal
 from allpairs.annotate.kit.text.measures import counted
@@ -13,10 +20,10 @@ from allpairs.db.labels.answers import Label
 from allpairs.db.projects.items import item_texts
 from allpairs.db.schema.engine import reading
 
-SHOWN = 5  # groups on one page
+PAGE_SIZE = 5  # groups on one page
 TEXTS = 50  # of a group on one page
 PAIRS = 20  # of a cut that are listed
-WHAT = (
+EXPLANATION = (
     "Texts connected by matches, directly or through others, form one group. If a text does not belong, split the "
     "group: the matches across the split become your “no”. It replaces the label, and nobody is asked again."
 )
@@ -34,21 +41,21 @@ def label_groups(database: Engine, project_id: int, annotator: str, last: int) -
 def _draw_groups(database: Engine, project_id: int, annotator: str, last: int) -> None:
     groups_ = _groups(str(database.url), project_id, last, database)
     act = last_split(database, project_id, annotator)
-    st.caption(f"{counted(len(groups_), 'group')}. {WHAT}")
+    st.caption(f"{counted(len(groups_), 'group')}. {EXPLANATION}")
     if act is not None:
         _offer_undo(database, project_id, annotator, *act)
-    page = paged(len(groups_), f"label_groups_{project_id}", SHOWN, "largest first")
-    for group in groups_[page * SHOWN : (page + 1) * SHOWN]:
+    page = paged(len(groups_), f"label_groups_{project_id}", PAGE_SIZE, "largest first")
+    for group in groups_[page * PAGE_SIZE : (page + 1) * PAGE_SIZE]:
         with st.container(border=True, key=f"label_group_{group.items[0]}"):
             _group(database, project_id, annotator, group)
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def _groups(database: str, project_id: int, last: int, _engine: Engine) -> list[Group]:
-    return groups(_engine, project_id)
+def _groups(database: str, project_id: int, last: int, _engine: Engine) -> list[LabelGroup]:
+    return groups_of_labels(_engine, project_id)
 
 
-def _group(database: Engine, project_id: int, annotator: str, group: Group) -> None:
+def _group(database: Engine, project_id: int, annotator: str, group: LabelGroup) -> None:
     """Draw the texts of a group, each with a box for those that do not belong, and the effect of splitting them off."""
     connection = f"connected by {counted(len(group.matches), 'label')}"
     st.caption(f"**{counted(len(group.items), 'text')}** {connection}. Tick the texts to split off:")
@@ -104,5 +111,5 @@ def _split(database: Engine, project_id: int, annotator: str, cut: list[Label]) 
 def _offer_undo(database: Engine, project_id: int, annotator: str, act: str, number: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         arguments = (database, project_id, annotator, act)
-        st.button("Undo", key="undo_split", icon=":material/undo:", on_click=undo, args=arguments)
+        st.button("Undo", key="undo_split", icon=":material/undo:", on_click=undo_split, args=arguments)
         st.caption(f"Your last split: {counted(number, 'pair')} answered with no.")

@@ -122,7 +122,7 @@ def advanced_form(
     return entered
 
 
-def problems(values: Mapping[str, Any]) -> list[str]:
+def setting_problems(values: Mapping[str, Any]) -> list[str]:
     """Return one line for each field whose value is invalid, in the order of the form."""
     try:
         Settings.model_validate(values)
@@ -180,7 +180,7 @@ def _below(name: str, value: Any, default: bool = True) -> None:
     """Draw what the field does, its default, and what is wrong with its value."""
     field = Settings.model_fields[name]
     st.caption(literal(help_of(field, shown_value(name, field.default) if default else "")))
-    for line in problems({name: value}):
+    for line in setting_problems({name: value}):
         st.error(literal(line))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from allpairs.annotate.features.settings import batch_preview
-from allpairs.annotate.features.settings.batch_preview import ShownPair
+from allpairs.annotate.features.settings.batch_preview import PreviewedPair
 from allpairs.annotate.features.settings.ui.form import LABELS
 from allpairs.annotate.kit.jobs.job_progress import job_progress
 from allpairs.annotate.kit.text.formatting import beginning, literal
@@ -19,7 +19,7 @@ from allpairs.db.projects.jobs import PREVIEW
 from allpairs.db.results.previews import Preview
 from allpairs.learner.light.catalog import STRATEGIES
 
-WHAT = (
+EXPLANATION = (
     "The ten pairs that the strategy would choose next, with the newest model, among pairs without an answer. It uses "
     "the values entered here, saved or not, and does not change the project."
 )
@@ -35,7 +35,7 @@ def strategy_preview(project_id: int, entered: Mapping[str, Any], possible: bool
     with st.container(border=True):
         look = partial(job_progress, engine(), project_id, PREVIEW)
         watch(look, "Preview: ", partial(_offer, project_id, entered, possible))
-        preview = batch_preview.found(project_id, entered["strategy"])
+        preview = batch_preview.last_preview(project_id, entered["strategy"])
         if preview is not None:
             _show(preview, entered)
 
@@ -44,11 +44,11 @@ def _offer(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
     """Draw the button that asks for a preview."""
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button("Preview", key="preview", icon=":material/preview:", disabled=not possible)
-        st.caption(WHAT if possible else "Some values are invalid: see the end of the page.")
+        st.caption(EXPLANATION if possible else "Some values are invalid: see the end of the page.")
     if not pressed:
         return
     with told():
-        batch_preview.ask(engine(), project_id, entered)
+        batch_preview.request_batch_preview(engine(), project_id, entered)
         st.rerun()
 
 
@@ -63,11 +63,11 @@ def _show(preview: Preview, entered: Mapping[str, Any]) -> None:
         st.warning(f"These values have changed since: {', '.join(changed)}. Preview again.", icon=":material/history:")
     if not preview.pairs:
         st.info(EMPTY, icon=":material/inbox:")
-    for place, pair in enumerate(batch_preview.shown_pairs(engine(), preview), start=1):
+    for place, pair in enumerate(batch_preview.preview_pairs(engine(), preview), start=1):
         _pair(place, pair)
 
 
-def _pair(place: int, pair: ShownPair) -> None:
+def _pair(place: int, pair: PreviewedPair) -> None:
     left, right, figures = st.columns([5, 5, 3], gap="small")
     left.markdown(f"{place}\\. {literal(beginning(pair.left))}")
     right.markdown(literal(beginning(pair.right)))

@@ -6,7 +6,7 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from allpairs.annotate.features.studies import rating_studies
-from allpairs.annotate.features.studies.rating_studies import RATED_BY, Desk
+from allpairs.annotate.features.studies.rating_studies import RATED_BY, RatingDesk
 from allpairs.annotate.frame.language.translator import later
 from allpairs.annotate.kit.text.formatting import literal, sentence
 from allpairs.annotate.kit.ui.errors import told
@@ -45,7 +45,7 @@ def rating_desk(database: Engine, project_id: int, study_id: int, rater: str) ->
         _turn(desk, place)
 
 
-def _question(database: Engine, project_id: int, desk: Desk, unit: StudyUnit, rater: str, place: str) -> None:
+def _question(database: Engine, project_id: int, desk: RatingDesk, unit: StudyUnit, rater: str, place: str) -> None:
     scores: Scores = {**desk.scores, **st.session_state.get(_draft(unit, rater), {})}
     with st.container(border=True):
         st.caption(_("Passage"))
@@ -88,7 +88,7 @@ def _say(database: Engine, project_id: int, unit: StudyUnit, rater: str, name: s
             st.session_state.pop(place, None)
 
 
-def _turn(desk: Desk, place: str) -> None:
+def _turn(desk: RatingDesk, place: str) -> None:
     """Draw the buttons for the previous and the next question."""
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         if desk.before is not None:

@@ -5,14 +5,14 @@ import streamlit as st
 
 from allpairs.annotate.features.download.routes import study_address
 from allpairs.annotate.features.studies.rating_export import FIGURES, RATINGS
-from allpairs.annotate.features.studies.rating_scores import AGREEMENT, PAPER, Results, results
-from allpairs.annotate.features.studies.rating_studies import TITLES, Standing
+from allpairs.annotate.features.studies.rating_scores import AGREEMENT, PAPER, StudyResults, results
+from allpairs.annotate.features.studies.rating_studies import TITLES, StudyStanding
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.estimate import Estimate
 from allpairs.db.projects.studies import CRITERIA
 
-ABOUT = (
+EXPLANATION = (
     "The share of questions that raters find good, with its 95% interval over other passages, for these raters. The "
     "paper's figures come from 50 questions and three experts, without intervals."
 )
@@ -28,7 +28,7 @@ Intervals (95%) come from a bootstrap over questions. –: not defined, since ra
 """
 
 
-def study_results(project_id: int, standing: Standing) -> None:
+def study_results(project_id: int, standing: StudyStanding) -> None:
     """Draw what the study shows so far."""
     if not standing.rated:
         st.info("Nobody has rated a question yet.")
@@ -37,7 +37,7 @@ def study_results(project_id: int, standing: Standing) -> None:
     st.caption(" · ".join(f"{literal(rater)}: {n} of {standing.units}" for rater, n in standing.rated.items()))
     st.subheader("Quality of the questions", anchor=False)
     _table(score_table(outcome), "Shares of good ratings of each model by each criterion")
-    st.caption(ABOUT)
+    st.caption(EXPLANATION)
     st.subheader("Agreement of the raters", anchor=False)
     _agreement(outcome)
     with st.container(horizontal=True):
@@ -45,7 +45,7 @@ def study_results(project_id: int, standing: Standing) -> None:
             st.link_button(title, study_address(project_id, standing.study.id, table), icon=":material/download:")
 
 
-def score_table(outcome: Results) -> pd.DataFrame:
+def score_table(outcome: StudyResults) -> pd.DataFrame:
     """Return Table 7: a row for each model, followed by the paper's where it prints one."""
     rows = []
     for scores in outcome.scores:
@@ -62,7 +62,7 @@ def score_table(outcome: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def agreement_table(outcome: Results) -> pd.DataFrame:
+def rater_agreement(outcome: StudyResults) -> pd.DataFrame:
     """Return the raters' agreement: a row for each coefficient, a column for each criterion."""
     by_criterion = {TITLES[agreement.criterion][0]: agreement.figures for agreement in outcome.agreement}
     rows = [
@@ -85,11 +85,11 @@ def _figure(estimate: Estimate | None) -> str:
     return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})" if estimate else "–"
 
 
-def _agreement(outcome: Results) -> None:
+def _agreement(outcome: StudyResults) -> None:
     if not outcome.agreement:
         st.info("Agreement appears once two people have rated the same questions.")
         return
-    _table(agreement_table(outcome), "Agreement of the raters by each criterion")
+    _table(rater_agreement(outcome), "Agreement of the raters by each criterion")
     st.caption(f"Based on {outcome.common} questions rated by two or more of {len(outcome.raters)} raters.")
     for agreement in outcome.agreement:
         if agreement.kappa_note:

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from allpairs.annotate.features.papers.runs import Made
+from allpairs.annotate.features.papers.runs import RunOutput
 from allpairs.annotate.features.studies import rating_studies
-from allpairs.annotate.features.studies.rating_studies import BEGUN, DRAWN, MOST, SEED, Standing
+from allpairs.annotate.features.studies.rating_studies import BEGUN, DRAWN, MOST, SEED, StudyStanding
 from allpairs.annotate.kit.text.formatting import ago, literal
 from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.state import engine
 
-ABOUT = (
+EXPLANATION = (
     "Samples test passages at random, with each model's question about them. People rate one question at a time and do "
     "not see which model wrote it."
 )
@@ -17,7 +17,7 @@ RATE = "../pages/rate.py"
 DELETE = "This permanently deletes the study and all its ratings."
 
 
-def study_start(project_id: int, run_id: str, output: Made) -> None:
+def study_start(project_id: int, run_id: str, output: RunOutput) -> None:
     """Draw the form that starts a study of these questions, and open the study."""
     key = f"study_{run_id}_{output.number}"
     title = "Have people rate the questions"
@@ -26,9 +26,9 @@ def study_start(project_id: int, run_id: str, output: Made) -> None:
             _form(project_id, run_id, output, key)
 
 
-def _form(project_id: int, run_id: str, output: Made, key: str) -> None:
+def _form(project_id: int, run_id: str, output: RunOutput, key: str) -> None:
     known = rating_studies.asked_by(output.path)
-    st.write(ABOUT)
+    st.write(EXPLANATION)
     chosen = st.multiselect(
         "Models",
         known,
@@ -42,7 +42,7 @@ def _form(project_id: int, run_id: str, output: Made, key: str) -> None:
     if not st.button("Start", key=f"{key}_start", type="primary"):
         return
     with told():
-        study = rating_studies.start(engine(), project_id, run_id, output.number, chosen, passages, seed)
+        study = rating_studies.start_study(engine(), project_id, run_id, output.number, chosen, passages, seed)
         st.switch_page(RATE, query_params=_to(study))
 
 
@@ -61,7 +61,7 @@ def study_list(project_id: int) -> None:
             _study(project_id, standing)
 
 
-def _study(project_id: int, standing: Standing) -> None:
+def _study(project_id: int, standing: StudyStanding) -> None:
     study = standing.study
     st.markdown(f"**{standing.units} questions** about {study.per_model} passages, drawn {ago(study.created_at)}")
     raters = " · ".join(f"{literal(rater)} {n} of {standing.units}" for rater, n in standing.rated.items())
@@ -71,5 +71,5 @@ def _study(project_id: int, standing: Standing) -> None:
         with st.popover("Delete", icon=":material/delete:", type="tertiary", key=f"study_delete_{study.id}"):
             st.write(DELETE)
             if st.button("Delete study", key=f"study_delete_{study.id}_yes", icon=":material/delete:"):
-                rating_studies.remove(engine(), project_id, study.id)
+                rating_studies.remove_study(engine(), project_id, study.id)
                 st.rerun()

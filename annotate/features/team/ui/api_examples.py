@@ -6,7 +6,7 @@ from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.web.base_path import ROOT, VERSION
 from allpairs.db.schema.tables import Project
 
-SHOWN = 3
+MOST_EXAMPLES = 3
 VARIABLE = "ALLPAIRS_TOKEN"
 # What it shows, the right that it takes in the project, the address, the body, and the same with the Python client.
 OF_PROJECT: tuple[tuple[str, Right | None, str, str, str], ...] = (
@@ -27,7 +27,7 @@ def curl_lines(site: str, project: Project | None, rights: Set[Right], token: bo
             for title, right, path, body, _ in OF_PROJECT
             if right is None or right in rights
         }
-    return dict(list(lines.items())[:SHOWN])
+    return dict(list(lines.items())[:MOST_EXAMPLES])
 
 
 def _curl(url: str, body: str, token: bool) -> str:

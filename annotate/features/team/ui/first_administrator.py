@@ -12,7 +12,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.people.people import MAX_NAME
 from allpairs.db.schema.tables import now
 
-WHAT = (
+EXPLANATION = (
     "Nobody signs in here: whoever uses this machine may do everything, and no other machine gets an answer. As soon "
     "as there is an account, everybody signs in, sees the projects that they have a role in, and labels under their "
     "own name; you can then invite others."
@@ -21,7 +21,7 @@ WHAT = (
 
 def first_administrator() -> None:
     """Draw what accounts change, and the form that makes the first one; then send the browser to sign in."""
-    st.write(WHAT)
+    st.write(EXPLANATION)
     st.write(
         f"Answers stay under the names that they were given under; yours is **{literal(annotator())}** now. An account "
         "of the same name takes them over. There is no way back to working without accounts."

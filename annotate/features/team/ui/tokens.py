@@ -15,9 +15,9 @@ from allpairs.db.domain import Scope
 from allpairs.db.schema.engine import as_person
 from allpairs.db.schema.tables import ApiToken, now
 
-MADE = "token_made"  # in the session: the token that is shown once
+NEW_TOKEN = "token_made"  # in the session: the token that is shown once
 LIVES = {30: "30 days", 90: "90 days", 365: "a year", None: "until I revoke it"}
-ABOUT = {
+SCOPES = {
     Scope.READ: "read projects, labels, groups, figures and jobs; match new records",
     Scope.LABEL: "get pairs and answer them",
     Scope.TRAIN: "start and cancel jobs, change texts, publish models, ask machine raters, add and delete webhooks",
@@ -58,7 +58,7 @@ def _listed(guest: Guest, row: ApiToken) -> None:
 
 
 def _explained() -> str:
-    return "\n".join(f"- **{scope.capitalize()}**: {description}" for scope, description in ABOUT.items())
+    return "\n".join(f"- **{scope.capitalize()}**: {description}" for scope, description in SCOPES.items())
 
 
 def _withdraw(guest: Guest, token_id: int) -> None:
@@ -74,7 +74,7 @@ def _form(guest: Guest) -> str | None:
     )
     scopes = st.pills(
         "Scopes",
-        list(ABOUT),
+        list(SCOPES),
         selection_mode="multi",
         default=USUAL,
         key="token_scopes",
@@ -87,9 +87,9 @@ def _form(guest: Guest) -> str | None:
         with told():
             engine = as_person(system_engine(), guest.person_id)
             token = tokens.make(engine, guest.person_id, purpose, now(), days, guest.login_id, scopes)
-            st.session_state[MADE] = token
+            st.session_state[NEW_TOKEN] = token
             refill({"token_purpose": "", "token_scopes": list(USUAL)})
-    new_token: str | None = st.session_state.pop(MADE, None)
+    new_token: str | None = st.session_state.pop(NEW_TOKEN, None)
     if new_token is not None:
         st.success("Copy the token now. It will not be shown again.", icon=":material/check:")
         st.code(new_token, language=None)

@@ -55,7 +55,7 @@ def fill(engine: Engine, home: Path) -> int:
     make_round(engine, make_project(engine, list(WILD), name="First"), 5)
     project_id = make_measured_project(engine, NAME, rounds=3)
     change(engine, home, {"new": "A new text", "left-0": "A changed text"}, name=NAME)
-    change_texts.undo(engine, project_id)
+    change_texts.undo_text_change(engine, project_id)
     change(engine, home, {"newer": "A newer text"}, name=NAME)
     make_design(engine, project_id)
     with writing(engine) as session:

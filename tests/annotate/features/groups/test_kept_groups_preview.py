@@ -11,7 +11,7 @@ from allpairs.annotate.features.groups import kept_groups_preview
 from allpairs.annotate.features.groups.kept_groups import change_in_words, read_changes
 from allpairs.annotate.features.groups.kept_groups_preview import (
     GroupsPreview,
-    preview,
+    preview_groups,
     preview_in_words,
     update_to_preview,
 )
@@ -30,7 +30,7 @@ def grouped(ids: list[int], groups: tuple[tuple[int, ...], ...]) -> list[list[in
 def previewed(engine: Engine, project_id: int, groups: list[list[int]]) -> GroupsPreview:
     items = np.array([item for group in groups for item in group] + [10**6])  # the last one is alone
     of = np.append(np.repeat(np.arange(len(groups)), list(map(len, groups))), -1)
-    return preview(engine, project_id, items, of)
+    return preview_groups(engine, project_id, items, of)
 
 
 def test_a_preview_says_what_the_update_then_stores(engine: Engine, home: Path) -> None:

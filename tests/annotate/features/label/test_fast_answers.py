@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.features.label.fast_answers import BEGINNING, KEY, Act, fast_runs, least_seconds
+from allpairs.annotate.features.label.fast_answers import BEGINNING, KEY, TimedAct, fast_runs, least_seconds
 from allpairs.annotate.features.label.queue import record, serve
 from allpairs.db.domain import LABELS, AnswerKind
 from allpairs.db.labels.reviews import shared_votes
@@ -18,9 +18,11 @@ YES, NO, SKIP = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.SKIP
 LENGTH = 50
 
 
-def acts_of(given: list[tuple[AnswerKind, float | None]]) -> list[Act]:
+def acts_of(given: list[tuple[AnswerKind, float | None]]) -> list[TimedAct]:
     """Return these answers as events, each on two texts of its own."""
-    return [Act(i, answer, seconds, {2 * i: LENGTH, 2 * i + 1: LENGTH}) for i, (answer, seconds) in enumerate(given)]
+    return [
+        TimedAct(i, answer, seconds, {2 * i: LENGTH, 2 * i + 1: LENGTH}) for i, (answer, seconds) in enumerate(given)
+    ]
 
 
 ACTS = st.lists(st.tuples(st.sampled_from(AnswerKind), st.sampled_from([FAST, SLOW, None])), max_size=40)
@@ -66,9 +68,9 @@ def test_longer_texts_need_longer_up_to_their_beginning(lengths: list[int], more
 def test_a_text_that_was_just_read_needs_no_reading_again() -> None:
     assert least_seconds({1: 80, 2: 40}) == pytest.approx(KEY + 1.2)
     assert least_seconds({1: 80, 3: 40}, just_read=[1, 2]) == pytest.approx(KEY + 0.4)
-    candidates = [Act(i, NO, 0.7, {0: 90, i + 1: 40}) for i in range(6)]  # of one question, 0.6 s each at least
+    candidates = [TimedAct(i, NO, 0.7, {0: 90, i + 1: 40}) for i in range(6)]  # of one question, 0.6 s each at least
     assert fast_runs(candidates, 5) == []
-    strangers = [Act(i, NO, 0.7, {-i: 90, i + 1: 40}) for i in range(1, 7)]
+    strangers = [TimedAct(i, NO, 0.7, {-i: 90, i + 1: 40}) for i in range(1, 7)]
     assert fast_runs(strangers, 5) == [strangers]
 
 

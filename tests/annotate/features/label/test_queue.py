@@ -9,8 +9,8 @@ from sqlalchemy import Engine, select
 from allpairs.annotate.features.label import queue
 from allpairs.annotate.features.label.queue import (
     AuditBatch,
+    ChoiceScore,
     Reason,
-    Why,
     ask_if_due,
     audit_batch_of,
     leave,
@@ -312,7 +312,7 @@ def test_why_a_pair_was_chosen_is_shown_only_with_its_label(engine: Engine, audi
     train, audit, other, last = task_ids(engine, audited)
     log = [event(train), event(audit), event(other, "skip"), event(last, "retract")]
     receipt = record(engine, audited, "ann", log)
-    assert receipt.choices == {train: Why(0.95, None), audit: Why()}
+    assert receipt.choices == {train: ChoiceScore(0.95, None), audit: ChoiceScore()}
     assert len(receipt.stored) == 4
 
 

@@ -6,12 +6,12 @@ from streamlit.testing.v1 import AppTest
 def drawn(scores: list[tuple[int, float, float | None]]) -> None:
     from datetime import UTC, datetime
 
-    from allpairs.annotate.features.label.pair_reason import Reasons, Scored
+    from allpairs.annotate.features.label.pair_reason import Reasons, RoundScore
     from allpairs.annotate.features.label.ui.why import why
     from allpairs.db.domain import Purpose
 
     at = datetime(2026, 11, 27, tzinfo=UTC)
-    found = [Scored(*each) for each in scores]
+    found = [RoundScore(*each) for each in scores]
     why(Reasons("a", "b", Purpose.TRAIN, "uncertainty", 2, 3, 60, at, 1, (), found))
 
 

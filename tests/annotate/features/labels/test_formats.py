@@ -16,7 +16,7 @@ from sqlalchemy import Engine, select
 
 from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.features.labels.export import export_dataset, export_labels
-from allpairs.annotate.features.labels.formats import COLUMNS, Form, Labels, table
+from allpairs.annotate.features.labels.formats import COLUMNS, Form, LabelExport, table
 from allpairs.annotate.features.labels.import_labels import import_labels
 from allpairs.annotate.features.projects.lifecycle import duplicate_project
 from allpairs.annotate.features.projects.projects import list_projects, update_settings
@@ -63,7 +63,7 @@ def test_numbers_stay_numbers() -> None:
     assert [guarded(cell) for cell in ("-1-2", "=1", "- 1", "-x")] == ["'-1-2", "'=1", "'- 1", "'-x"]
 
 
-def labels_of(words: list[str]) -> Labels:
+def labels_of(words: list[str]) -> LabelExport:
     """Return labels of both kinds on pairs of items whose texts, ids, notes and annotators are these words."""
     items = dict(enumerate(words))
     time = datetime(2026, 1, 2, tzinfo=UTC)
@@ -92,7 +92,7 @@ def labels_of(words: list[str]) -> Labels:
     design = Design(strata=[{"size": 8}], details={"sample": sample})
     rater = MachineRater(number=1, setup={"name": words[1]})
     said = PairVerdict(left_id=0, right_id=1, verdict=Verdict.YES, p=0.5, prompt="0a1b2c3d", at=time, cost=0.5)
-    return Labels(
+    return LabelExport(
         Kind.SYMMETRIC,
         rows,
         audits,

@@ -10,7 +10,7 @@ from allpairs.annotate.features.archives.project_export import export_project
 from allpairs.annotate.features.archives.project_import import import_project
 from allpairs.annotate.features.labels.export import export_labels
 from allpairs.annotate.features.labels.import_labels import Choices, import_labels
-from allpairs.annotate.features.labels.import_report import FIRST, Report, Trouble
+from allpairs.annotate.features.labels.import_report import FIRST, ImportReport, Trouble
 from allpairs.annotate.features.review.disagreements import settling
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import answer_at_once, current_labels, store_answers
@@ -50,7 +50,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "labels.csv"
 
 
-def rows_of(report: Report) -> dict[Trouble, list[int]]:
+def rows_of(report: ImportReport) -> dict[Trouble, list[int]]:
     return {trouble: [problem.row for problem in found] for trouble, found in report.first.items()}
 
 

@@ -19,8 +19,8 @@ from allpairs.annotate.features.experiments.adopt_encoder import plan_encoder, u
 from allpairs.annotate.features.label.queue import ask_if_due, audit_batch_of, record, serve
 from allpairs.annotate.features.papers.mined_pairs import plan_use, read_mined, take_back, use_as_training, used
 from allpairs.annotate.features.papers.mined_sample import bands_of, put_up
-from allpairs.annotate.features.papers.runs import delete, made, made_by
-from allpairs.annotate.features.projects.lifecycle import KEPT, bin_project, empty_bin
+from allpairs.annotate.features.papers.runs import delete_run, outputs_of, run_output
+from allpairs.annotate.features.projects.lifecycle import BIN_TIME, bin_project, empty_bin
 from allpairs.annotate.features.projects.projects import delete_project, update_settings
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Settings
@@ -227,12 +227,12 @@ def test_the_bi_encoder_becomes_the_projects_encoder(engine: Engine, project: in
     assert Path(settings.encoder) == (results_folder("r") / "biencoder").resolve()
     assert plan_encoder(engine, project, "r", BIENCODER)[1] == []
     with pytest.raises(InputError, match="'Questions' uses the encoder"):
-        delete(engine, project, "r")
+        delete_run(engine, project, "r")
     update_settings(engine, make_project(engine, ["a", "b"], name="Other"), settings)
     with pytest.raises(InputError, match="'Other' uses the encoder"):
         delete_project(engine, project)
     bin_project(engine, project)
-    assert empty_bin(engine, now() + 2 * KEPT) == []
+    assert empty_bin(engine, now() + 2 * BIN_TIME) == []
     assert pipeline_folder("r").is_dir()
 
 
@@ -263,7 +263,7 @@ def test_what_is_no_encoder_is_refused(engine: Engine, project: int, pairs: list
     with pytest.raises(InputError, match="not a list"):
         use_as_training(engine, project, "r", BIENCODER, 1)
     with pytest.raises(InputError, match="has no output number"):
-        made(engine, project, "r", 7)
+        run_output(engine, project, "r", 7)
 
 
 def test_what_a_run_made_lies_in_its_folder(engine: Engine, project: int, pairs: list[Pair]) -> None:
@@ -271,7 +271,7 @@ def test_what_a_run_made_lies_in_its_folder(engine: Engine, project: int, pairs:
     found = json.loads(path.read_text())
     found[PAIRS]["path"] = "../../../allpairs.db"
     path.write_text(json.dumps(found))
-    assert [one.number for one in made_by("r")] == [BIENCODER, CROSSENCODER]
+    assert [one.number for one in outputs_of("r")] == [BIENCODER, CROSSENCODER]
 
 
 def test_what_a_run_made_is_downloaded(engine: Engine, project: int, pairs: list[Pair]) -> None:

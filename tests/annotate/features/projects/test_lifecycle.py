@@ -16,7 +16,7 @@ from allpairs.annotate.features.label.queue import ask_if_due
 from allpairs.annotate.features.labels.export import export_labels
 from allpairs.annotate.features.projects import projects
 from allpairs.annotate.features.projects.lifecycle import (
-    KEPT,
+    BIN_TIME,
     archive_project,
     bin_project,
     duplicate_project,
@@ -101,7 +101,7 @@ def test_the_bin_is_emptied_after_seven_days_and_not_before(engine: Engine, proj
     folder = artifacts() / "matchers" / f"{project}-1"
     folder.mkdir(parents=True)
     with writing(engine) as session:
-        session.get_one(Project, project).deleted_at = now() - KEPT
+        session.get_one(Project, project).deleted_at = now() - BIN_TIME
     assert empty_bin(engine, now() - timedelta(minutes=1)) == []
     assert empty_bin(engine, now()) == ["Help desk"]
     assert not folder.exists()
@@ -125,7 +125,7 @@ def test_a_project_restored_while_the_bin_is_emptied_stays(
             restore_project(engine, first[0].id)
 
     monkeypatch.setattr(projects, "discard", restore_the_other)
-    assert len(empty_bin(engine, now() + 2 * KEPT)) == 1
+    assert len(empty_bin(engine, now() + 2 * BIN_TIME)) == 1
     assert names(engine) == [first[0].name]
 
 
@@ -139,7 +139,7 @@ def test_what_was_typed_into_a_job_is_deleted_with_its_project(engine: Engine, p
 def test_the_running_app_empties_the_bin(engine: Engine, project: int) -> None:
     bin_project(engine, project)
     with writing(engine) as session:
-        session.get_one(Project, project).deleted_at = now() - KEPT
+        session.get_one(Project, project).deleted_at = now() - BIN_TIME
 
     async def wait_for_it() -> None:
         keeper = asyncio.create_task(keep_bin_emptied(engine))

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.features.publish.matching import NotAnswering, match
+from allpairs.annotate.features.publish.matching import NotAnswering, match_texts
 from allpairs.db.projects.match_servers import live_servers, report_server
 from allpairs.db.requests.server_proof import new_challenge, process_proof
 from allpairs.db.schema.engine import reading, writing
@@ -71,11 +71,11 @@ def test_whoever_takes_the_port_gets_neither_secret_nor_text(engine: Engine, pro
     with listening("guessed") as (address, received):
         report(engine, address)
         with pytest.raises(NotAnswering):
-            match(engine, project, ASKED)
+            match_texts(engine, project, ASKED)
     assert len(received) == 1 and not any(word.encode() in received[0] for word in (SECRET, TEXT))
     with listening(SECRET) as (address, received):  # the process itself gets the text, and never the secret
         report(engine, address)
-        match(engine, project, ASKED)
+        match_texts(engine, project, ASKED)
     assert TEXT.encode() in received[1] and not any(SECRET.encode() in one for one in received)
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import Engine, delete
 
 from allpairs.annotate.features.projects.history import changes, events
 from allpairs.annotate.features.projects.lifecycle import archive_project
-from allpairs.annotate.features.publish.publications import end, publish, read_service
+from allpairs.annotate.features.publish.publications import end, publish_round, read_service
 from allpairs.db.domain import LONGEST_NOTE, PublicationKind, Role
 from allpairs.db.errors import InputError
 from allpairs.db.projects.publications import COUNTED, add_counts
@@ -44,10 +44,10 @@ def standing(engine: Engine, project_id: int) -> tuple[int | None, int | None]:
 
 def test_the_newest_publication_counts_and_all_are_kept(engine: Engine, project: int) -> None:
     mine = as_person(engine, make_person(engine, "Ann", project, Role.ADMINISTRATOR))
-    publish(mine, project, 1, " first ")
-    publish(mine, project, 2, kind=SHADOW)
+    publish_round(mine, project, 1, " first ")
+    publish_round(mine, project, 2, kind=SHADOW)
     assert standing(engine, project) == (1, 2)
-    publish(engine, project, None, "it was better")  # the newest, which was the shadow
+    publish_round(engine, project, None, "it was better")  # the newest, which was the shadow
     assert standing(engine, project) == (2, None)
     end(engine, project)
     assert standing(engine, project) == (None, None)
@@ -70,29 +70,29 @@ def test_what_cannot_be_published_says_why(engine: Engine, project: int) -> None
     with writing(engine) as session:
         session.add(StoredModel(project_id=project, number=0, encoder="tiny"))
     wrong = {
-        "round 7 has no model": lambda: publish(engine, project, 7),
-        "no labels have trained": lambda: publish(engine, project, 0),
-        "no model is published": lambda: publish(engine, project, 1, kind=SHADOW),
+        "round 7 has no model": lambda: publish_round(engine, project, 7),
+        "no labels have trained": lambda: publish_round(engine, project, 0),
+        "no model is published": lambda: publish_round(engine, project, 1, kind=SHADOW),
         "no model is published: publish": lambda: end(engine, project),
-        "the limit is": lambda: publish(engine, project, 1, "x" * (LONGEST_NOTE + 1)),
-        "NUL": lambda: publish(engine, project, 1, "\0"),
+        "the limit is": lambda: publish_round(engine, project, 1, "x" * (LONGEST_NOTE + 1)),
+        "NUL": lambda: publish_round(engine, project, 1, "\0"),
         "note cannot be stored": lambda: end(engine, project, note="\0"),
     }
     for said, act in wrong.items():
         with pytest.raises(InputError, match=said):
             act()
-    publish(engine, project, 1)
+    publish_round(engine, project, 1)
     with pytest.raises(InputError, match="is the published one"):
-        publish(engine, project, 1, kind=SHADOW)
+        publish_round(engine, project, 1, kind=SHADOW)
     with pytest.raises(InputError, match="has no shadow"):
         end(engine, project, SHADOW)
     archive_project(engine, project)
     with pytest.raises(InputError, match="is archived"):
-        publish(engine, project, 2)
+        publish_round(engine, project, 2)
 
 
 def test_a_model_that_is_replaced_is_published_no_longer(engine: Engine, project: int) -> None:
-    publish(engine, project, 2)
+    publish_round(engine, project, 2)
     with writing(engine) as session:  # as a training that runs again does
         session.execute(delete(StoredModel).where(StoredModel.number == 2))
     make_trained(engine, project, 2)

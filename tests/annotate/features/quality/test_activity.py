@@ -10,7 +10,7 @@ from allpairs.annotate.features.quality import activity_chart as activity_charts
 from allpairs.annotate.features.quality.activity import (
     EVERYBODY,
     annotators_table,
-    day_of,
+    date_of_day,
     days_table,
     pace_table,
     read_tally,
@@ -60,7 +60,7 @@ def project(engine: Engine) -> int:
 def test_a_day_is_one_of_utc(engine: Engine, project: int, clock: str, day: str) -> None:
     answer(engine, project, "ada", P, datetime.fromisoformat(clock).replace(tzinfo=UTC))
     (one,) = read_tally(engine, project)
-    assert day_of(one.day) == date.fromisoformat(day)
+    assert date_of_day(one.day) == date.fromisoformat(day)
 
 
 def test_each_pair_counts_once_where_its_label_was_given(engine: Engine, project: int) -> None:

@@ -13,10 +13,10 @@ from streamlit.testing.v1 import AppTest
 from allpairs.annotate.features.quality.false_negatives import (
     comparison_in_words,
     correctable_rounds,
-    in_words,
+    correction_in_words,
+    correction_strata,
     precisions_table,
     read_corrections,
-    strata_table,
 )
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose, Split
@@ -128,7 +128,7 @@ def test_the_figures_in_words(engine: Engine, project: int) -> None:
     add_correction(engine, project, 2, result=figures(comparison=COMPARISON))
     (found,) = read_corrections(engine, project)
     assert found.result is not None
-    words = in_words(found, found.result)
+    words = correction_in_words(found, found.result)
     assert words.startswith("Round 2 at recall 0.20")
     assert "120 true" in words and "395 putative" in words and "Of 60 labelled" in words and "24 are real" in words
     real = 0.32 * 340 + 0.8 * 55
@@ -153,7 +153,7 @@ def test_the_tables_behind(engine: Engine, project: int) -> None:
     precisions = precisions_table(result)
     assert list(precisions["precision"]) == ["As measured", "Corrected", "Corrected, paper's form"]
     assert list(precisions["value"]) == [result[form]["value"] for form in ("uncorrected", "consistent", "paper")]
-    strata = strata_table(found, result)
+    strata = correction_strata(found, result)
     assert strata.to_numpy().tolist() == [["near", 340, 50, 16], ["other", 55, 10, 8]]
 
 

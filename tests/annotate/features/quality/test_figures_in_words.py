@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.features.quality.method_in_words import explain, meaning
 from allpairs.annotate.features.quality.more_labels import gained, width
-from allpairs.annotate.features.quality.rounds import Report, read_report
-from allpairs.annotate.features.quality.stopping import Verdict, Where, advice, may_stop
+from allpairs.annotate.features.quality.rounds import MonitorReport, read_report
+from allpairs.annotate.features.quality.stopping import AdvicePlace, StopVerdict, advice, may_stop
 from allpairs.annotate.kit.text.measures import (
     MeasureChange,
     change,
@@ -29,11 +29,11 @@ from allpairs.db.schema.tables import Evaluation
 from tests.helpers.figures.measured import make_audited_project, make_measured_project
 
 
-def audited(engine: Engine, **parts: Any) -> Report:
+def audited(engine: Engine, **parts: Any) -> MonitorReport:
     return read_report(engine, make_audited_project(engine, **parts))
 
 
-def change_evaluation(engine: Engine, report: Report, **estimates: dict[str, Any]) -> None:
+def change_evaluation(engine: Engine, report: MonitorReport, **estimates: dict[str, Any]) -> None:
     """Replace these figures of the newest round."""
     with writing(engine) as session:
         row = session.get_one(Evaluation, report.measured[-1][1].matcher_id)
@@ -172,7 +172,7 @@ def test_an_audit_tells_what_would_halve_its_interval(engine: Engine) -> None:
     assert "0.160 wide" in width(report) and "About 480 more audit labels" in width(report)
 
 
-def with_ap(engine: Engine, value: float, low: float, high: float) -> Report:
+def with_ap(engine: Engine, value: float, low: float, high: float) -> MonitorReport:
     """Return an audited project whose newest round has this average precision."""
     report = audited(engine)
     change_evaluation(engine, report, average_precision=Estimate(value, low, high, "audit", 9).as_dict())
@@ -208,7 +208,7 @@ REACHED = {"target": 0.8, "precision_low": 0.8399, "reached": True}
 def test_gold_tells_exactly_whether_the_target_is_reached(engine: Engine) -> None:
     verdict = may_stop(read_report(engine, make_measured_project(engine)))
     said = "Precision at the threshold is 0.616 over all pairs: the target of 0.8 is not reached."
-    assert verdict == Verdict(False, said)
+    assert verdict == StopVerdict(False, said)
 
 
 def test_reached_is_announced_by_the_confidence_sequence_alone(engine: Engine) -> None:
@@ -233,7 +233,7 @@ def test_labelling_on_is_the_advice_until_figures_say_otherwise(engine: Engine) 
     rising = read_report(engine, make_measured_project(engine, "Rising"))
     assert advice(untrained) is advice(rising) is None
     wide = advice(with_ap(engine, 0.46, 0.4, 0.5))
-    assert wide is not None and wide.place == Where.AUDIT
+    assert wide is not None and wide.place == AdvicePlace.AUDIT
 
 
 def test_where_labels_bring_nothing_more_the_mistakes_come_next(engine: Engine) -> None:
@@ -242,4 +242,4 @@ def test_where_labels_bring_nothing_more_the_mistakes_come_next(engine: Engine) 
     assert before is not None
     change_evaluation(engine, report, average_precision=before.as_dict())
     flat = advice(read_report(engine, report.measured[-1][0].project_id))
-    assert flat is not None and flat.place == Where.EXPLORE
+    assert flat is not None and flat.place == AdvicePlace.EXPLORE

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import Engine
 
 from allpairs.annotate.features.quality.forecast import (
-    Outlook,
+    Forecast,
     band_table,
-    in_words,
+    forecast_in_words,
     next_target,
     outlook,
     points,
@@ -26,12 +26,12 @@ RISING = [(64, 0.465), (160, 0.489), (304, 0.539), (520, 0.594), (844, 0.639)]
 TIMED = [Timed("ada", day, 4.0 + day + (i % 3)) for day in range(5) for i in range(30)]
 
 
-def found(curve: list[tuple[int, float]] = RISING, times: list[Timed] = TIMED) -> Outlook:
+def found(curve: list[tuple[int, float]] = RISING, times: list[Timed] = TIMED) -> Forecast:
 
     rounds = [Point(n, value, value, value) for n, value in curve]
     learning = learn(rounds, np.random.default_rng(0))
     assert learning is not None
-    return Outlook(rounds, learning, mean_draws(times, DRAWS, np.random.default_rng(1)))
+    return Forecast(rounds, learning, mean_draws(times, DRAWS, np.random.default_rng(1)))
 
 
 def test_trained_rounds_alone_are_learned_from(engine: Engine) -> None:
@@ -59,24 +59,24 @@ def test_hours_are_labels_times_seconds_draw_by_draw() -> None:
 
 
 def test_a_target_ahead_is_told_with_intervals() -> None:
-    said = in_words(found(), 0.66)
+    said = forecast_in_words(found(), 0.66)
     assert said.startswith("**About ") and "precision of 0.66 (95%" in said
     assert " of labelling (" in said and f"within {REACH} times" in said
-    assert "of labelling" not in in_words(found(times=[]), 0.66)
+    assert "of labelling" not in forecast_in_words(found(times=[]), 0.66)
 
 
 def test_a_target_out_of_sight_is_said_plainly() -> None:
     flat = found([(512, 0.301), (1280, 0.322), (2432, 0.332), (4160, 0.328)])
-    said = in_words(flat, 0.8)
+    said = forecast_in_words(flat, 0.8)
     assert "0.8 looks unreachable" in said
     assert "97.5% of the curves" in said
-    assert "already" in in_words(flat, 0.25)
+    assert "already" in forecast_in_words(flat, 0.25)
 
 
 def test_an_interval_without_an_upper_end_is_said() -> None:
     goal = found().learning.goal(0.72)
     assert isinf(goal.interval[2]) and not isinf(goal.interval[1])
-    assert "more than 25,320 labels" in in_words(found(), 0.72)
+    assert "more than 25,320 labels" in forecast_in_words(found(), 0.72)
 
 
 def test_the_band_begins_at_the_newest_round_and_widens() -> None:
@@ -105,6 +105,6 @@ def test_the_plot_is_described_with_its_figures() -> None:
     one = found()
     measured, band = measured_table(one.points), band_table(one, 0.7, np.random.default_rng(2))
     assert len(outlook_chart(measured, band, 0.7).to_dict()["layer"]) == 7
-    said = describe_outlook(measured, band, in_words(one, 0.7))
+    said = describe_outlook(measured, band, forecast_in_words(one, 0.7))
     assert "0.639 measured at 844" in said
     assert "95% interval" in said and "*" not in said

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, select, update
 
 from allpairs.annotate.features.quality.round_tables import (
+    audit_strata,
     batches_table,
     curves_table,
     estimates_table,
     histogram_table,
-    strata_table,
 )
-from allpairs.annotate.features.quality.rounds import Report, card, read_report, threshold, why_unmeasured
+from allpairs.annotate.features.quality.rounds import MonitorReport, card, read_report, threshold, why_unmeasured
 from allpairs.annotate.features.quality.ui import round_charts as charts
 from allpairs.annotate.features.quality.ui import strata as strata_chart
 from allpairs.annotate.kit import charts as palette
@@ -41,17 +41,17 @@ P, N, U, R, S = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE, An
 
 
 @pytest.fixture
-def report(engine: Engine) -> Report:
+def report(engine: Engine) -> MonitorReport:
     make_project(engine, ["another", "project"], name="Other")
     return read_report(engine, make_measured_project(engine, half_width=0.03))
 
 
 @pytest.fixture
-def audited(engine: Engine) -> Report:
+def audited(engine: Engine) -> MonitorReport:
     return read_report(engine, make_audited_project(engine, "Audited"))
 
 
-def test_there_is_an_estimate_for_each_round_and_measure(report: Report) -> None:
+def test_there_is_an_estimate_for_each_round_and_measure(report: MonitorReport) -> None:
     table = estimates_table(report)
     main = table[table["measure"].isin(["Average precision", "Precision at 20% recall"])]
     assert list(main["round"]) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
@@ -80,7 +80,7 @@ def test_rounds_measured_on_earlier_texts_are_known(engine: Engine) -> None:
     assert read_report(engine, project_id).before_texts_changed is None
 
 
-def test_batches_count_what_people_answered(report: Report) -> None:
+def test_batches_count_what_people_answered(report: MonitorReport) -> None:
     table = batches_table(report)
     assert list(table["size"]) == list(table["answered"]) == list(SIZES)
     assert list(table["positives"]) == list(POSITIVES)
@@ -124,7 +124,7 @@ def test_audit_tasks_and_imported_labels_belong_to_no_batch(engine: Engine) -> N
     assert list(table["answered"]) == [0] and table["share_positive"].isna().all()
 
 
-def test_curves_are_those_of_the_chosen_rounds(report: Report) -> None:
+def test_curves_are_those_of_the_chosen_rounds(report: MonitorReport) -> None:
     table = curves_table(report, [0, 3])
     assert set(table["round"]) == {0, 3}
     for _, curve in table.groupby("round"):
@@ -138,16 +138,16 @@ def test_an_exact_curve_has_an_empty_band(engine: Engine) -> None:
     assert len(table) and table["low"].isna().all() and table["high"].isna().all()
 
 
-def test_without_gold_the_histogram_holds_every_pair(audited: Report) -> None:
+def test_without_gold_the_histogram_holds_every_pair(audited: MonitorReport) -> None:
     evaluation = audited.measured[-1][1]
     table = histogram_table(evaluation)
     assert list(table.columns) == ["score_from", "score_to", "pairs"]
     assert table["pairs"].sum() == pytest.approx(evaluation.pairs, rel=1e-5)
 
 
-def test_the_strata_are_listed_from_the_highest_down(audited: Report) -> None:
+def test_the_strata_are_listed_from_the_highest_down(audited: MonitorReport) -> None:
     _, evaluation = audited.measured[-1]
-    table = strata_table(evaluation)
+    table = audit_strata(evaluation)
     assert table["size"].sum() == evaluation.pairs
     assert table["score_from"].is_monotonic_decreasing and list(table["top"]) == [True] * 10 + [False]
     assert (table["weight"] * table["sampled"] - table["size"]).abs().max() < 1e-6
@@ -168,7 +168,7 @@ def test_the_open_audit_batchs_pairs_are_counted(engine: Engine) -> None:
     assert read_report(engine, project_id).audit_batch == 2
 
 
-def test_the_histogram_holds_every_pair(report: Report) -> None:
+def test_the_histogram_holds_every_pair(report: MonitorReport) -> None:
     evaluation = report.measured[-1][1]
     table = histogram_table(evaluation)
     drawn = table["negatives"].sum() + table["positives"].sum()
@@ -207,7 +207,7 @@ def test_what_is_missing_for_a_measurement_is_said(
     assert reason in said and bool(said) == bool(reason)
 
 
-def test_the_card_names_what_made_the_matcher(report: Report) -> None:
+def test_the_card_names_what_made_the_matcher(report: MonitorReport) -> None:
     facts = dict(card(report.matchers[2][0]))
     assert facts["Base encoder"] == "all-MiniLM-L6-v2"
     assert (facts["Labels"], facts["w"], facts["b"], facts["Seed"]) == ("100", "16", "-10", "7")
@@ -227,38 +227,38 @@ def marks(chart: charts.Plot) -> list[str]:
     return [layer["mark"]["type"] for layer in layers]
 
 
-def test_an_exact_estimate_has_no_band(engine: Engine, report: Report) -> None:
+def test_an_exact_estimate_has_no_band(engine: Engine, report: MonitorReport) -> None:
     for table in (estimates_table(report), estimates_table(read_report(engine, make_measured_project(engine, "E", 2)))):
         chart = charts.estimate_chart(table[table["measure"] == "Average precision"])
         assert marks(chart) == ["area", "rule", "line", "point"]
         assert chart.to_dict()["layer"][0]["transform"] == [{"filter": "datum.high > datum.low"}]
 
 
-def test_every_round_has_a_curve_of_its_own_look(report: Report) -> None:
+def test_every_round_has_a_curve_of_its_own_look(report: MonitorReport) -> None:
     spec = charts.curve_chart(curves_table(report, [0, 2, 4])).to_dict()["layer"][0]["encoding"]
     assert spec["color"]["scale"]["domain"] == ["Before training", "Round 2", "Round 4"]
     assert len(set(spec["color"]["scale"]["range"])) == 3
     assert spec["strokeDash"]["scale"]["range"] == [[5, 4], [1, 0], [1, 0]]
 
 
-def test_one_round_alone_can_be_drawn(report: Report) -> None:
+def test_one_round_alone_can_be_drawn(report: MonitorReport) -> None:
     assert marks(charts.curve_chart(curves_table(report, [4]))) == ["area", "line", "point"]
 
 
-def test_the_bands_of_many_curves_would_hide_one_another(report: Report) -> None:
+def test_the_bands_of_many_curves_would_hide_one_another(report: MonitorReport) -> None:
     assert marks(charts.curve_chart(curves_table(report, [0, 4]))) == ["area", "line", "point"]
     assert marks(charts.curve_chart(curves_table(report, [0, 2, 4]))) == ["line", "point"]
 
 
-def test_all_pairs_are_one_row_of_bars(audited: Report) -> None:
+def test_all_pairs_are_one_row_of_bars(audited: MonitorReport) -> None:
     table = histogram_table(audited.measured[-1][1])
     chart = charts.histogram_chart(table, 0.6)
     assert marks(chart) == ["bar", "bar", "rule", "text"]
     assert f"{table['pairs'].sum():,} pairs" in charts.describe_histogram(table, None)
 
 
-def test_strata_below_the_highest_pairs_have_their_own_colour(audited: Report) -> None:
-    table = strata_table(audited.measured[-1][1])
+def test_strata_below_the_highest_pairs_have_their_own_colour(audited: MonitorReport) -> None:
+    table = audit_strata(audited.measured[-1][1])
     chart = strata_chart.strata_chart(table)
     assert marks(chart) == ["rule", "point"]
     (rows,) = chart.to_dict()["datasets"].values()
@@ -284,7 +284,9 @@ def test_no_share_breaks_the_logarithm_of_the_strata(shares: list[float]) -> Non
 
 
 @pytest.mark.parametrize(("at", "extra"), [(0.6, ["rule", "text"]), (2.0, []), (None, [])])
-def test_the_threshold_is_drawn_where_there_are_scores(report: Report, at: float | None, extra: list[str]) -> None:
+def test_the_threshold_is_drawn_where_there_are_scores(
+    report: MonitorReport, at: float | None, extra: list[str]
+) -> None:
     table = histogram_table(report.measured[-1][1])
     assert marks(charts.histogram_chart(table, at)) == ["bar", "area", "bar", *extra]
 
@@ -295,7 +297,7 @@ def test_empty_bins_do_not_break_the_logarithm() -> None:
     assert all(row.get("height", 1) > 0 for rows in values for row in rows)
 
 
-def test_each_plot_is_described(report: Report) -> None:
+def test_each_plot_is_described(report: MonitorReport) -> None:
     table = estimates_table(report)
     average = charts.describe_estimates(table[table["measure"] == "Average precision"])
     course = r"Average precision over all pairs, by labels spent: 0\.\d+ at 0 labels, 0\.\d+ at 325 labels"

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Engine
 
 from allpairs.annotate.features.review.disagreements import queue, settling
-from allpairs.annotate.features.review.split_group import across, groups, last_split, split, undo
+from allpairs.annotate.features.review.split_group import across, groups_of_labels, last_split, split, undo_split
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.db.domain import AnswerKind, Role
 from allpairs.db.errors import InputError
@@ -46,19 +46,19 @@ def answers(engine: Engine, project: int) -> dict[tuple[int, int], tuple[AnswerK
 def cut_off(engine: Engine, project: int, who: str, *places: int) -> int:
     """Split these texts off the first group and return how many labels this reviewer has changed."""
     items = item_ids(engine, project)
-    cut = across(groups(engine, project)[0].matches, {items[place] for place in places})
+    cut = across(groups_of_labels(engine, project)[0].matches, {items[place] for place in places})
     return split(engine, project, who, {(label.left_id, label.right_id) for label in cut})
 
 
 def test_groups_come_with_the_labels_that_make_them(engine: Engine, project: int) -> None:
     items = item_ids(engine, project)
-    found = groups(engine, project)
+    found = groups_of_labels(engine, project)
     assert [group.items for group in found] == [items[:4], items[4:6]]
     assert [len(group.matches) for group in found] == [4, 1]
     two_lists = make_project(engine, ["a"], ["b"], name="Two lists")
     label_pairs(engine, two_lists, {(0, 1): POSITIVE})
-    assert groups(engine, two_lists) == []
-    assert groups(engine, make_project(engine, ["a", "b"], name="No labels")) == []
+    assert groups_of_labels(engine, two_lists) == []
+    assert groups_of_labels(engine, make_project(engine, ["a", "b"], name="No labels")) == []
 
 
 def test_a_split_settles_the_labels_across_the_cut_and_no_others(engine: Engine, project: int) -> None:
@@ -67,7 +67,7 @@ def test_a_split_settles_the_labels_across_the_cut_and_no_others(engine: Engine,
     assert {pair: labels[pair] for pair in CHAIN} == {pair: (said, "ann") for pair, said in CHAIN.items()} | {
         (1, 2): (NEGATIVE, "eve"), (0, 2): (NEGATIVE, "eve")
     }  # fmt: skip
-    assert [len(group.items) for group in groups(engine, project)] == [2, 2, 2]
+    assert [len(group.items) for group in groups_of_labels(engine, project)] == [2, 2, 2]
     assert queue(engine, project).disagreements == 0  # Ann and Eve differ, but Eve has settled it
 
 
@@ -76,17 +76,17 @@ def test_a_split_is_taken_back(engine: Engine, project: int) -> None:
     cut_off(engine, project, "eve", 3)
     last = last_split(engine, project, "eve")
     assert last is not None and last[1] == 1
-    undo(engine, project, "eve", last[0])
+    undo_split(engine, project, "eve", last[0])
     assert (answers(engine, project), last_split(engine, project, "eve")) == (before, None)
     cut_off(engine, project, "ann", 0, 1)  # who had answered these pairs herself
     last = last_split(engine, project, "ann")
     assert last is not None and answers(engine, project) != before
-    undo(engine, project, "ann", last[0])
+    undo_split(engine, project, "ann", last[0])
     assert answers(engine, project) == before
 
 
 def test_what_was_changed_meanwhile_is_left_alone(engine: Engine, project: int) -> None:
-    group = groups(engine, project)[0]
+    group = groups_of_labels(engine, project)[0]
     pairs = {(label.left_id, label.right_id) for label in group.matches}
     with writing(engine) as session:
         answer_at_once(session, project, "ben", sorted(pairs)[:3], NEGATIVE, "ben")
@@ -130,7 +130,7 @@ def test_undoing_a_split_does_not_silence_later_answers(engine: Engine, project:
     assert answers(engine, project)[2, 3] == (POSITIVE, "ben")
     cut_off(engine, project, "eve", 3)
     assert answers(engine, project)[2, 3] == (NEGATIVE, "eve")
-    undo(engine, project, "eve", last_split(engine, project, "eve")[0])  # type: ignore[index]
+    undo_split(engine, project, "eve", last_split(engine, project, "eve")[0])  # type: ignore[index]
     assert answers(engine, project)[2, 3] == (POSITIVE, "ben")
 
 
@@ -143,7 +143,7 @@ def test_a_settled_label_is_back_after_a_split_and_later_answers(engine: Engine,
         store_answers(session, [settling(project, "eve", label, POSITIVE, "settled")])
         answer_at_once(session, project, "ben", [pair], NEGATIVE, "later")
     assert cut_off(engine, project, "eve", 3) == 1
-    undo(engine, project, "eve", last_split(engine, project, "eve")[0])  # type: ignore[index]
+    undo_split(engine, project, "eve", last_split(engine, project, "eve")[0])  # type: ignore[index]
     assert answers(engine, project)[2, 3] == (POSITIVE, "eve")
 
 

@@ -27,7 +27,7 @@ def project(engine: Engine, home: Path) -> int:
 
 def test_a_preview_waits_beside_the_job_at_work(engine: Engine, project: int) -> None:
     training = request_round(engine, project)
-    asked = batch_preview.ask(engine, project, ENTERED)
+    asked = batch_preview.request_batch_preview(engine, project, ENTERED)
     add_worker(engine)
     progress = job_progress(engine, project, PREVIEW)
     assert progress.job is not None
@@ -36,7 +36,7 @@ def test_a_preview_waits_beside_the_job_at_work(engine: Engine, project: int) ->
 
 
 def test_a_preview_keeps_no_other_job_waiting(engine: Engine, project: int) -> None:
-    asked = batch_preview.ask(engine, project, ENTERED)
+    asked = batch_preview.request_batch_preview(engine, project, ENTERED)
     assert newest_job(engine, project) is None
     training = request_round(engine, project)
     newest = newest_job(engine, project)
@@ -44,17 +44,17 @@ def test_a_preview_keeps_no_other_job_waiting(engine: Engine, project: int) -> N
 
 
 def test_one_preview_at_a_time(engine: Engine, project: int) -> None:
-    first = batch_preview.ask(engine, project, ENTERED)
+    first = batch_preview.request_batch_preview(engine, project, ENTERED)
     with pytest.raises(InputError, match="preview is being made"):
-        batch_preview.ask(engine, project, ENTERED)
+        batch_preview.request_batch_preview(engine, project, ENTERED)
     cancel(engine, first)
-    assert batch_preview.ask(engine, project, ENTERED) != first
+    assert batch_preview.request_batch_preview(engine, project, ENTERED) != first
 
 
 @pytest.mark.parametrize("wrong", [{"neighbours": 0}, {"strategy": "stratified-match"}, {"strategy": "none"}])
 def test_settings_that_are_not_possible_ask_for_nothing(engine: Engine, project: int, wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="settings: "):
-        batch_preview.ask(engine, project, ENTERED | wrong)
+        batch_preview.request_batch_preview(engine, project, ENTERED | wrong)
     with reading(engine) as session:
         assert session.scalars(select(Job)).all() == []
 
@@ -62,16 +62,16 @@ def test_settings_that_are_not_possible_ask_for_nothing(engine: Engine, project:
 def test_without_a_job_or_a_worker(engine: Engine, project: int) -> None:
     add_job(engine, project, state="done")
     assert job_progress(engine, project, PREVIEW) == JobProgress(None, False)
-    assert batch_preview.found(project, "uncertainty") is None
+    assert batch_preview.last_preview(project, "uncertainty") is None
 
 
 def test_a_stored_preview_is_read_back_with_its_texts(engine: Engine, project: int) -> None:
     made = make_preview(engine, project, p=None)
     assert read_preview(project, "uncertainty") == made
     assert read_preview(project, "random") is None
-    assert batch_preview.shown_pairs(engine, made) == [batch_preview.ShownPair("one", "two", 0.75, None)]
+    assert batch_preview.preview_pairs(engine, made) == [batch_preview.PreviewedPair("one", "two", 0.75, None)]
     newer = make_preview(engine, project, neighbours=7)
-    assert batch_preview.found(project, "uncertainty") == newer
+    assert batch_preview.last_preview(project, "uncertainty") == newer
     assert [path.name for path in (artifacts() / f"project-{project}" / "previews").iterdir()] == ["uncertainty.json"]
 
 
@@ -89,4 +89,4 @@ def test_previews_go_with_their_project(engine: Engine, project: int) -> None:
         session.add(Job(id="p", project_id=project, kind=PREVIEW, state="done"))
     delete_project(engine, project)
     again = make_project(engine, ["four", "five"])
-    assert batch_preview.found(again, "uncertainty") is None
+    assert batch_preview.last_preview(again, "uncertainty") is None

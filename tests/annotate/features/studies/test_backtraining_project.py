@@ -92,11 +92,11 @@ def test_another_projects_pairs_are_the_source(engine: Engine, project: int, tmp
 
 def test_one_list_and_unknown_projects_are_refused(engine: Engine, project: int, tmp_path: Path) -> None:
     one_list = make_project(engine, ["a", "b"], name="One")
-    assert "project of two lists" in pipelines.hindrance(engine, one_list, NAME)
-    assert pipelines.hindrance(engine, project, NAME) == ""  # another project's pairs may do
+    assert "project of two lists" in pipelines.run_hindrance(engine, one_list, NAME)
+    assert pipelines.run_hindrance(engine, project, NAME) == ""  # another project's pairs may do
     for chosen, said in (({}, "at least 2 positive pairs"), ({"project": "None"}, "there is no project named 'None'")):
         with pytest.raises(InputError, match=said):
-            pipelines.request(engine, project, NAME, {}, chosen)
+            pipelines.request_run(engine, project, NAME, {}, chosen)
     add_gold(engine, project, range(4))
     with pytest.raises(InputError, match="'One' has one list"):
         written(engine, project, tmp_path, project="One", source_id=one_list)
@@ -109,7 +109,7 @@ def test_a_project_is_read_by_its_number_and_not_by_its_name(
     monkeypatch.setattr(jobs, "enqueue_workflow", lambda *asked: queued.append(asked))
     checked = make_project(engine, ["how old"] * 5, right=["very old"] * 5, name="Other")
     add_gold(engine, checked, range(5))
-    pipelines.request(engine, project, NAME, {}, {"project": " Other "})
+    pipelines.request_run(engine, project, NAME, {}, {"project": " Other "})
     chosen = queued[0][-1]
     assert chosen["source_id"] == checked
     delete_project(engine, checked)
@@ -117,7 +117,7 @@ def test_a_project_is_read_by_its_number_and_not_by_its_name(
     with pytest.raises(InputError, match="no project number"):
         written(engine, project, tmp_path, **chosen)
     with pytest.raises(InputError, match="source_id"):  # nobody but the check names it
-        pipelines.request(engine, project, NAME, {}, {"source_id": 1})
+        pipelines.request_run(engine, project, NAME, {}, {"source_id": 1})
 
 
 def test_the_job_makes_what_the_project_can_use(
@@ -139,13 +139,13 @@ def test_the_job_makes_what_the_project_can_use(
         steps.do_stage(job_id, NAME, config, inputs, stage)
     kinds = [one["kind"] for one in read_artifacts(job_id)]
     assert kinds == ["pairs", "biencoder", "generator", "questions", "test-questions"]
-    made = pipelines.made(engine, project, job_id, 0)
+    made = pipelines.run_output(engine, project, job_id, 0)
     assert made.figures["pairs"] > 0
     use = plan_use(engine, project, job_id, 0, 5)
     left, right = items(engine, project, Side.LEFT)[:16], items(engine, project, Side.RIGHT)
     assert use.new and all(x in left and y in right for x, y in use.new)
-    asked = pipelines.made(engine, project, job_id, 4)
+    asked = pipelines.run_output(engine, project, job_id, 4)
     assert rating_studies.asked_by(asked.path) == [*rating_studies.BEGUN[::2], rating_studies.REFERENCE]
-    study = rating_studies.start(engine, project, job_id, 4, rating_studies.BEGUN[::2], 3, 0)
+    study = rating_studies.start_study(engine, project, job_id, 4, rating_studies.BEGUN[::2], 3, 0)
     first = rating_studies.desk(engine, project, study, "ann").unit
     assert first is not None and first.passage in PASSAGES

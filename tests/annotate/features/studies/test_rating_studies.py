@@ -32,7 +32,7 @@ def project(engine: Engine, home: Path) -> int:
 
 def test_a_study_is_drawn_from_a_run_and_repeated_by_its_seed(engine: Engine, project: int) -> None:
     finished_questions(engine, project, RUN)
-    ids = [rating_studies.start(engine, project, RUN, 0, BEGUN, 6, seed) for seed in (3, 3, 4)]
+    ids = [rating_studies.start_study(engine, project, RUN, 0, BEGUN, 6, seed) for seed in (3, 3, 4)]
     with reading(engine) as session:
         one, two, other = ([(u.passage, u.question, u.models) for u in units_of(session, id_)] for id_ in ids)
     assert one == two != other and sorted(map(str, one)) == sorted(map(str, other))
@@ -53,18 +53,18 @@ def test_every_model_asks_about_each_drawn_passage_once(texts: list[tuple[int, s
     given = [{"passage": f"p{at}", "a": one, "b": other} for at, one, other in texts]
     distinct = {row["passage"] for row in given}
     n = max(1, len(distinct) - 1)
-    units = rating_studies.draw(given, ["a", "b"], n, np.random.default_rng(seed))
+    units = rating_studies.draw_units(given, ["a", "b"], n, np.random.default_rng(seed))
     asked = [(unit.passage, model) for unit in units for model in unit.models]
     assert len(asked) == len(set(asked)) == 2 * n and {passage for passage, _ in asked} <= distinct
     first = {row["passage"]: row for row in reversed(given)}
     assert all(first[unit.passage][model] == unit.question for unit in units for model in unit.models)
     with pytest.raises(InputError, match=f"choose {len(distinct)} or fewer"):
-        rating_studies.draw(given, ["a", "b"], len(distinct) + 1, np.random.default_rng(seed))
+        rating_studies.draw_units(given, ["a", "b"], len(distinct) + 1, np.random.default_rng(seed))
 
 
 def test_what_cannot_be_drawn_is_refused(engine: Engine, project: int) -> None:
     finished_questions(engine, project, RUN)
-    start = partial(rating_studies.start, engine, project, RUN, 0)
+    start = partial(rating_studies.start_study, engine, project, RUN, 0)
     for models, passages, said in (
         ([], 2, "choose at least one model"), (["x"], 2, "no model 'x' in this run"),
         (BEGUN, 7, "has 6 test passages"), (BEGUN, 0, "not 0"), (BEGUN, 2_000, "choose 1 to 1,666 passages"),
@@ -79,7 +79,7 @@ def test_what_cannot_be_drawn_is_refused(engine: Engine, project: int) -> None:
 
 def test_questions_by_people_can_be_rated_beside_the_models(engine: Engine, project: int) -> None:
     finished_questions(engine, project, RUN)
-    study = rating_studies.start(engine, project, RUN, 0, [BEGUN[0], REFERENCE], 6, 0)
+    study = rating_studies.start_study(engine, project, RUN, 0, [BEGUN[0], REFERENCE], 6, 0)
     with reading(engine) as session:
         by_people = [unit.question for unit in units_of(session, study) if unit.models == [REFERENCE]]
     assert sorted(by_people) == [f"Why gradient {i}?" for i in range(6)]
@@ -137,7 +137,7 @@ def test_a_study_is_deleted_with_its_ratings_and_its_project(engine: Engine, pro
     one, two = make_study(engine, project), make_study(engine, project)
     for study in (one, two):
         rate_all(engine, project, study, {"ann": [True] * 3})
-    rating_studies.remove(engine, project, one)
+    rating_studies.remove_study(engine, project, one)
 
     def left() -> tuple[int | None, ...]:
         with reading(engine) as session:
@@ -145,6 +145,6 @@ def test_a_study_is_deleted_with_its_ratings_and_its_project(engine: Engine, pro
 
     assert left() == (12, 3)
     with pytest.raises(InputError, match="no study number"):
-        rating_studies.remove(engine, project, one)
+        rating_studies.remove_study(engine, project, one)
     delete_project(engine, project)
     assert left() == (0, 0)

@@ -16,7 +16,7 @@ from allpairs.annotate.features.projects.lifecycle import duplicate_project
 from allpairs.annotate.features.projects.projects import project_summary
 from allpairs.annotate.features.review.disagreements import queue as to_review
 from allpairs.annotate.features.texts import change_texts
-from allpairs.annotate.features.texts.change_texts import Act, Outcome, Source
+from allpairs.annotate.features.texts.change_texts import Act, Outcome, TextFile
 from allpairs.annotate.kit.jobs import requests
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Side, Split
@@ -50,8 +50,8 @@ def change(
             [["id", "text"], *map(list, texts.items())] if isinstance(texts, dict) else [["id"], *([x] for x in texts)]
         )
         csv.writer(file).writerows(rows)
-    source = Source(path, Act.ADD if isinstance(texts, dict) else Act.WITHDRAW, side)
-    seen = change_texts.preview(engine, name, source)
+    source = TextFile(path, Act.ADD if isinstance(texts, dict) else Act.WITHDRAW, side)
+    seen = change_texts.preview_change(engine, name, source)
     stored = change_texts.apply(engine, name, source)
     assert (seen.counts, seen.examples) == (stored.counts, stored.examples)  # a preview says what happens
     return stored
@@ -122,7 +122,7 @@ def test_a_text_restored_by_undo_counts_from_its_first_arrival(engine: Engine, p
     change(engine, tmp_path, {"left-7": "text 7", "x": "new one"})
     assert {named(engine, project)[name].added_in for name in ("left-7", "x")} == {3}
     for _ in range(2):
-        change_texts.undo(engine, project)
+        change_texts.undo_text_change(engine, project)
     assert [named(engine, project)[name].added_in for name in ("left-7", "x")] == [None, 1]
 
 
@@ -143,7 +143,7 @@ def test_groups_follow_a_change_where_the_settings_say_so(
     assert sent == [("matches", project, 1, 0.5, None, "average", "central", "")]
     with writing(engine) as session:
         session.execute(update(Job).values(state="running"))
-    change_texts.undo(engine, project)
+    change_texts.undo_text_change(engine, project)
     assert len(sent) == 2
 
 
@@ -208,10 +208,10 @@ def test_undo_goes_back_one_change_after_the_other(engine: Engine, project: int,
         change(engine, tmp_path, texts)  # type: ignore[arg-type]
         states.append(texts_of(engine, project))
     for state in reversed(states[:-1]):
-        change_texts.undo(engine, project)
+        change_texts.undo_text_change(engine, project)
         assert texts_of(engine, project) == state
     with pytest.raises(InputError, match="left to undo"):
-        change_texts.undo(engine, project)
+        change_texts.undo_text_change(engine, project)
     with reading(engine) as session:
         assert session.scalar(select(func.count()).where(Item.withdrawn_at.is_not(None))) == 1  # "one"
         kinds = [event.kind for event in events_of(session, project, 10)]
@@ -229,7 +229,7 @@ def test_a_bad_file_is_refused_with_its_row(
     path = tmp_path / "texts.csv"
     path.write_text(rows)
     with pytest.raises(InputError, match=problem):
-        change_texts.apply(engine, NAME, Source(path))
+        change_texts.apply(engine, NAME, TextFile(path))
     assert change_texts.list_changes(engine, project) == []
 
 
@@ -244,10 +244,10 @@ def test_records_need_their_columns(engine: Engine, project: int, tmp_path: Path
         session.get_one(Project, project).text_columns = {"left": ["name", "city"]}
     path = tmp_path / "texts.csv"
     path.write_text("id,name,city\na,Ada,London\n")
-    change_texts.apply(engine, NAME, Source(path))
+    change_texts.apply(engine, NAME, TextFile(path))
     assert named(engine, project)["a"].field_lengths == [3, 6]
     with pytest.raises(InputError, match="2 columns"):
-        change_texts.apply(engine, NAME, Source(path, columns=Columns("id", ("name",))))
+        change_texts.apply(engine, NAME, TextFile(path, columns=Columns("id", ("name",))))
 
 
 def test_pairs_of_withdrawn_texts_are_asked_no_more(engine: Engine, project: int, tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_ids_name_the_texts_that_a_dict_says(engine: Engine, tmp_path: Path, act
     for act in acts:
         if act == "undo":
             if stack:
-                change_texts.undo(engine, project)
+                change_texts.undo_text_change(engine, project)
                 model = stack.pop()
         else:
             wanted = model | act if isinstance(act, dict) else {k: v for k, v in model.items() if k not in act}

@@ -41,7 +41,7 @@ def test_what_is_done_to_a_webhook_is_recorded_without_secrets(engine: Engine, p
     other = services.renew_secret(engine, project, made.id)
     services.switch(engine, project, made.id, False)
     services.switch(engine, project, made.id, False)  # changes nothing
-    services.remove(engine, project, made.id)
+    services.remove_webhook(engine, project, made.id)
     found = events(engine, project, 10).events
     assert [event.kind for event in reversed(found)] == [
         EventKind.WEBHOOK_ADDED, EventKind.WEBHOOK_CHANGED, EventKind.WEBHOOK_CHANGED, EventKind.WEBHOOK_REMOVED,
@@ -92,12 +92,12 @@ def test_only_what_did_not_arrive_is_sent_again(engine: Engine, project: int) ->
             row = session.scalars(select(Delivery)).one()
             row.state, row.attempts, number = state, 9, row.id
         if again:
-            services.send_again(engine, project, number)
+            services.send_delivery_again(engine, project, number)
             (logged,) = services.deliveries(engine, project, webhook)
             assert (logged.state, logged.attempts) == (DeliveryState.WAITING, 0)
         else:
             with pytest.raises(InputError):
-                services.send_again(engine, project, number)
+                services.send_delivery_again(engine, project, number)
 
 
 def test_webhooks_stay_where_they_are_and_go_with_their_project(engine: Engine, project: int, tmp_path: Path) -> None:

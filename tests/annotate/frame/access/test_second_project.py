@@ -126,7 +126,7 @@ def test_a_run_in_use_elsewhere_stays_and_names_no_project(asking: Asking, engin
     a, of_mine = asking, asking.mine.made("biencoder")
     projects.update_settings(engine, a.other.id, Settings(encoder=of_mine))
     with pytest.raises(InputError, match="encoder of the run") as caught:
-        runs.delete(a.engine, a.mine.id, a.mine.run)
+        runs.delete_run(a.engine, a.mine.id, a.mine.run)
     with reading(a.engine) as session:
         seen = a.other.id in {project.id for project in all_projects(session)}
     assert ("'Other'" in str(caught.value)) == seen and Path(of_mine).exists()

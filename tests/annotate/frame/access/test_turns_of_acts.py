@@ -7,7 +7,7 @@ from threading import Event
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.features.publish.publications import publish, read_service
+from allpairs.annotate.features.publish.publications import publish_round, read_service
 from allpairs.annotate.features.webhooks import webhooks
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
@@ -55,14 +55,17 @@ def test_no_webhook_too_many(engine: Engine) -> None:
     for _ in range(webhooks.MOST - 1):
         webhooks.add(engine, project, URL, ["batch.ready"])
     together(*[lambda: webhooks.add(engine, project, URL, ["batch.ready"])] * 4)
-    assert len(webhooks.list_webhooks(engine, project)) == webhooks.MOST
+    assert len(webhooks.webhooks_of_project(engine, project)) == webhooks.MOST
 
 
 def test_a_shadow_is_never_the_published_model(engine: Engine) -> None:
     project = make_project(engine, ["a", "b"])
     for number in (1, 2):
         make_trained(engine, project, number)
-    publish(engine, project, 1)
-    together(lambda: publish(engine, project, 2), lambda: publish(engine, project, 2, kind=PublicationKind.SHADOW))
+    publish_round(engine, project, 1)
+    together(
+        lambda: publish_round(engine, project, 2),
+        lambda: publish_round(engine, project, 2, kind=PublicationKind.SHADOW),
+    )
     service = read_service(engine, project)
     assert service.published is not None and service.published.number == 2 and service.shadow is None

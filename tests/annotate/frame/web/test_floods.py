@@ -61,7 +61,7 @@ class Process:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.go, self.asked = threading.Event(), 0
-        patch.setattr(matching, "ask", self.ask)
+        patch.setattr(matching, "ask_servers", self.ask)
 
     def ask(self, servers: Sequence[MatchServer], body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
         self.asked += 1

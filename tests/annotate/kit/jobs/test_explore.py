@@ -17,7 +17,7 @@ from allpairs.annotate.features.explore import compare as mistakes
 from allpairs.annotate.features.explore import matches as exploring_matches
 from allpairs.annotate.features.explore import search as searching
 from allpairs.annotate.features.groups import groups as exploring_groups
-from allpairs.annotate.features.groups.groups import Answered, ItemGroups, answered_pairs, groups_of, matches_at
+from allpairs.annotate.features.groups.groups import Answered, ItemGroups, answered_pairs, groups_of_matches, matches_at
 from allpairs.annotate.features.label.pick_pair import pick, why_not
 from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.frame.access.transactions import Refused
@@ -174,7 +174,7 @@ def test_matches_are_the_pairs_that_score_at_least_the_threshold(scores: list[fl
 def test_where_the_slider_begins(engine: Engine, project: int, found: Round) -> None:
     scored = best_pairs(found)
     assert exploring_matches.start_at(found, scored) == 0.633  # 9.5 / 15
-    assert match_export.work(engine, project).thresholds[1] == 0.633  # the page Export starts there, too
+    assert match_export.match_work(engine, project).thresholds[1] == 0.633  # the page Export starts there, too
     first = explore(engine, project, 0, SCORED)
     assert exploring_matches.start_at(first, scored) == pytest.approx(0.3)  # F1 of 2/3 there, 0.62 and 0.4 above
     unmeasured = Round(first.matcher, None, first.exploration)
@@ -196,7 +196,7 @@ def test_matches_as_csv(engine: Engine, project: int, found: Round, tmp_path: Pa
     answer(engine, project, (ids[0], ids[2]), UNSURE)
     with writing(engine) as session:
         session.add(Identifier(project_id=project, side=Side.LEFT, external_id="zz", item_id=ids[2]))
-    assert exploring_matches.write_matches(engine, found, 0.7, tmp_path / "m.csv") == 6
+    assert exploring_matches.write_round_matches(engine, found, 0.7, tmp_path / "m.csv") == 6
     with (tmp_path / "m.csv").open(encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     assert [(row["id1"], row["id2"], row["text2"]) for row in rows] == [
@@ -208,7 +208,7 @@ def test_matches_as_csv(engine: Engine, project: int, found: Round, tmp_path: Pa
     assert float(rows[1]["score"]) == pytest.approx(0.9)
     _, viewer = make_member(engine, project, Role.VIEWER)
     with pytest.raises(Refused):
-        exploring_matches.write_matches(viewer, found, 0.7, tmp_path / "n.csv")
+        exploring_matches.write_round_matches(viewer, found, 0.7, tmp_path / "n.csv")
     assert not (tmp_path / "n.csv").exists()
 
 
@@ -223,7 +223,7 @@ def test_mistakes_are_the_worst_first(found: Round, engine: Engine, project: int
 def grouped(engine: Engine, found: Round, at: float, how: Clustering = Clustering.CONNECTED) -> ItemGroups:
     scored = best_pairs(found)
     answered = answered_pairs(engine, found, scored)
-    return groups_of(found.matcher, matches_at(scored, at, answered), at, Kind.SYMMETRIC, answered, how)
+    return groups_of_matches(found.matcher, matches_at(scored, at, answered), at, Kind.SYMMETRIC, answered, how)
 
 
 def test_groups_are_connected_by_matches(engine: Engine, project: int) -> None:
@@ -273,9 +273,9 @@ def test_groups_of_two_lists_pair_left_with_right() -> None:
     matches = Scored(np.array([1, 1, 2]), np.array([11, 12, 11]), np.ones(3, np.float32))
     no_pairs = np.empty((0, 2), np.int64)
     none = Answered(no_pairs, no_pairs, np.empty(0), no_pairs)
-    groups = groups_of(StoredModel(), matches, 0.5, Kind.BIPARTITE, none).groups
+    groups = groups_of_matches(StoredModel(), matches, 0.5, Kind.BIPARTITE, none).groups
     assert (groups.size.tolist(), groups.pairs.tolist(), groups.matches.tolist()) == ([4], [4], [3])
-    one = groups_of(StoredModel(), matches, 0.5, Kind.BIPARTITE, none, Clustering.ONE_TO_ONE)
+    one = groups_of_matches(StoredModel(), matches, 0.5, Kind.BIPARTITE, none, Clustering.ONE_TO_ONE)
     assert one.groups.size.tolist() == [2, 2] and one.changes == Changes(0, 1, 0)
 
 
@@ -283,7 +283,7 @@ def test_a_group_is_answered_at_once_and_undone(engine: Engine, project: int, fo
     ids = item_ids(engine, project)
     items = [ids[i] for i in (0, 1, 2, 6, 7)]
     answer(engine, project, (ids[0], ids[2]), NEGATIVE, "bo")
-    assert exploring_groups.open_pairs(engine, project, items) == [(ids[0], ids[1]), (ids[1], ids[2])]
+    assert exploring_groups.open_group_pairs(engine, project, items) == [(ids[0], ids[1]), (ids[1], ids[2])]
     assert exploring_groups.last_act(engine, project, "ada") is None
     assert exploring_groups.answer_group(engine, project, "ada", items) == 2
     with reading(engine) as session:
@@ -297,7 +297,7 @@ def test_a_group_is_answered_at_once_and_undone(engine: Engine, project: int, fo
     act, number = exploring_groups.last_act(engine, project, "ada") or ("", 0)
     assert number == 1 and exploring_groups.last_act(engine, project, "bo") is None
     for _ in range(2):
-        exploring_groups.undo(engine, project, "ada", act)
+        exploring_groups.undo_group_answer(engine, project, "ada", act)
     assert exploring_groups.last_act(engine, project, "ada") is None
     with reading(engine) as session:
         assert labels_of(session, project, [(ids[0], ids[1]), (ids[1], ids[2])]) == {(ids[1], ids[2]): NEGATIVE}
@@ -315,19 +315,19 @@ def test_large_groups_are_not_answered_at_once(engine: Engine, home: Path) -> No
     project_id = make_project(engine, [f"text {i}" for i in range(46)])
     for items, what in ((item_ids(engine, project_id), "1,035 pairs"), (list(range(1001)), "1,001 texts")):
         with pytest.raises(InputError, match=f"{what}, but at most 1,000"):
-            exploring_groups.open_pairs(engine, project_id, items)
+            exploring_groups.open_group_pairs(engine, project_id, items)
 
 
 def test_groups_of_two_lists_are_answered_left_with_right(engine: Engine, home: Path) -> None:
     project_id = make_project(engine, ["a", "b"], ["c", "d"], evaluation=1)
     ids = item_ids(engine, project_id)
-    assert exploring_groups.open_pairs(engine, project_id, ids) == [(ids[0], ids[2]), (ids[0], ids[3])]
+    assert exploring_groups.open_group_pairs(engine, project_id, ids) == [(ids[0], ids[2]), (ids[0], ids[3])]
 
 
 def test_the_pairs_that_changed_most(engine: Engine, project: int, found: Round) -> None:
     ids = item_ids(engine, project)
     later = explore(engine, project, 2, [(3, 4, 0.9), (0, 1, 0.9), (0, 2, 0.62)], [(1, 2, 0.7, 1, -1)], all_pairs=28)
-    compared = compare.compare(found, later)
+    compared = compare.compare_rounds(found, later)
     rows = {pair: at for at, pair in enumerate(compared.scored.pairs)}
     p = [prepared.probability(one.matcher, np.array([0.1, 0.9, 0.7])) for one in (found, later)]
     assert p[0] is not None and p[1] is not None
@@ -346,7 +346,7 @@ def test_a_plot_shows_the_most_changed_and_some_of_the_others(monkeypatch: pytes
     monkeypatch.setattr(compare, "DRAWN", 6)
     n, flat = np.arange(20), np.zeros(20)
     scored = Scored(n, n, flat)
-    compared = compare.Compared(scored, flat, flat, flat.astype(bool), flat)
+    compared = compare.ComparedPairs(scored, flat, flat, flat.astype(bool), flat)
     positions = compare.drawn(compared, np.random.default_rng(0))
     assert positions[:3].tolist() == [0, 1, 2] and len(set(positions.tolist())) == 6
     few = compare.drawn(compared.take(slice(2)), np.random.default_rng(0))
@@ -428,18 +428,18 @@ def test_what_a_search_found_is_shown_as_pairs(engine: Engine, project: int) -> 
     answer(engine, project, (ids[0], ids[3]), NEGATIVE)
     hits = [Hit(ids[5], 0.8, 0.7), Hit(ids[0], 0.6, 0.5)]
     write_search(project, Search("s-1", 1, "text 3", ids[3], hits))
-    search = searching.found(project, "s-1")
-    assert search is not None and search.hits == hits and searching.found(project, "s-2") is None
-    near = searching.nearest(engine, project, Kind.SYMMETRIC, search, slice(10))
+    search = searching.search_result(project, "s-1")
+    assert search is not None and search.hits == hits and searching.search_result(project, "s-2") is None
+    near = searching.nearest_items(engine, project, Kind.SYMMETRIC, search, slice(10))
     assert [(one.text, one.score, one.p) for one in near] == [("text 5", 0.8, 0.7), ("text 0", 0.6, 0.5)]
     pairs = [one.pair for one in near if one.pair]
     assert [(pair.left_id, pair.right_id, pair.label) for pair in pairs] == [
         (ids[3], ids[5], None), (ids[0], ids[3], NEGATIVE)
     ]  # fmt: skip
     write_search(project, Search("s-3", 1, "typed", None, hits))
-    typed = searching.found(project, "s-3")
+    typed = searching.search_result(project, "s-3")
     assert typed is not None
-    assert [one.pair for one in searching.nearest(engine, project, Kind.SYMMETRIC, typed, slice(1))] == [None]
+    assert [one.pair for one in searching.nearest_items(engine, project, Kind.SYMMETRIC, typed, slice(1))] == [None]
 
 
 def test_items_are_found_by_their_words(engine: Engine, home: Path) -> None:

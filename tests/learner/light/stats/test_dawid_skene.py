@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.annotate.features.review.agreement import Votes, agreement
-from allpairs.annotate.features.review.consensus import people
+from allpairs.annotate.features.review.consensus import annotator_scores
 from allpairs.db.domain import AnswerKind
 from allpairs.learner.light.stats.dawid_skene import TOLERANCE, answers_of, dawid_skene
 
@@ -90,7 +90,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(pairs: int) -> None
     right, held = [(0.95, 0.99), (0.9, 0.99), (0.98, 0.98)], []
     for seed in range(30):
         _, *answers = simulated(np.random.default_rng(seed), pairs, 0.1, right)
-        for one, (sensitivity, specificity) in zip(people(votes_of(*answers)), right, strict=True):
+        for one, (sensitivity, specificity) in zip(annotator_scores(votes_of(*answers)), right, strict=True):
             held.append(one.sensitivity.low <= sensitivity <= one.sensitivity.high)
             held.append(one.specificity.low <= specificity <= one.specificity.high)
     assert 0.93 <= np.mean(held) <= 0.99  # nominal: 0.95
@@ -98,7 +98,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(pairs: int) -> None
 
 def test_two_who_agree_on_all_need_not_be_always_right() -> None:
     votes = [(at, at + 1, who, YES if at < 6 else NO) for at in range(20) for who in "ab"]
-    for one in people(votes):
+    for one in annotator_scores(votes):
         for found in (one.sensitivity, one.specificity, one.agrees):
             assert found.low < 0.9 and found.high > 0.999
 
@@ -107,11 +107,11 @@ def test_annotators_against_their_consensus() -> None:
     _, pair, annotator, yes = simulated(
         np.random.default_rng(2), 300, 0.4, [(0.95, 0.95), (0.95, 0.95), (0.95, 0.95), (0.5, 0.95)]
     )
-    persons = people([*votes_of(pair, annotator, yes), (999, 1000, "e", YES), (0, 1, "f", UNSURE)])
+    persons = annotator_scores([*votes_of(pair, annotator, yes), (999, 1000, "e", YES), (0, 1, "f", UNSURE)])
     assert [(one.name, one.answers) for one in persons] == [(name, 300) for name in "abcd"]
     weak, strong = persons[3].sensitivity, persons[0].sensitivity
     assert weak.low <= 0.5 <= weak.high < strong.low <= 0.95 <= strong.high
-    assert people([(1, 2, "a", YES)]) == []
+    assert annotator_scores([(1, 2, "a", YES)]) == []
 
 
 def test_how_far_annotators_agree() -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.annotate.features.quality.calibration_chart import (
+    calibration_in_words,
     describe_reliability,
-    in_words,
     reliability_chart,
     reliability_table,
 )
@@ -50,7 +50,7 @@ def test_probabilities_that_are_too_high_are_found_and_said() -> None:
     table = reliability_table(layer(), evaluation(p, rng.random(20_000) < p**2))
     worst = table.iloc[5]
     assert worst.high < worst.p
-    assert "too high" in in_words(table) and "of 10 tenths" in in_words(table)
+    assert "too high" in calibration_in_words(table) and "of 10 tenths" in calibration_in_words(table)
     said = describe_reliability(table, "Round 1")
     assert said.startswith("Calibration of Round 1")
     assert said.count("95% interval") == 10
