@@ -226,7 +226,7 @@ THERE: Acts = {
     "rater_state.dry_run": (C, lambda a: rater_state.dry_run(a.engine, a.other.id, 5)),
     "requests.request_rating": (C, lambda a: jobs.request_rating(a.engine, a.other.id, 5)),
     "rater_setup.resume": (C, lambda a: rater_setup.resume(a.engine, a.other.id)),
-    "rater_setup.end": (C, lambda a: rater_setup.end(a.engine, a.other.id)),
+    "rater_setup.retire_rater": (C, lambda a: rater_setup.retire_rater(a.engine, a.other.id)),
     "lifecycle.archive_project": (C, lambda a: lifecycle.archive_project(a.engine, a.other.id)),
     "lifecycle.bin_project": (C, lambda a: lifecycle.bin_project(a.engine, a.other.id)),
     "lifecycle.restore_project": (C, lambda a: lifecycle.restore_project(a.engine, a.old)),
