@@ -11,9 +11,8 @@ from allpairs.db.corpus.equal_texts import without_denied
 from allpairs.db.corpus.files import read_rows
 from allpairs.db.domain import Kind, Side
 from allpairs.learner.light.groups.clusterings import clustered
-from allpairs.learner.light.groups.description import Groups, described
+from allpairs.learner.light.groups.description import Groups, described, of_ids, with_equal_texts
 from allpairs.learner.light.groups.grouping import Grouping, group_rows
-from allpairs.learner.light.groups.groups_of_ids import of_ids, with_equal_texts
 from allpairs.learner.light.groups.links import Links
 from allpairs.learner.light.groups.newest import NO_ORDER, Order
 from allpairs.learner.models.cosine_bert import Labelled

@@ -36,9 +36,8 @@ from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.light.groups.clusterings import clustered
-from allpairs.learner.light.groups.description import Groups, described
+from allpairs.learner.light.groups.description import Groups, described, of_ids, with_equal_texts
 from allpairs.learner.light.groups.grouping import USUAL, Grouping, group_rows
-from allpairs.learner.light.groups.groups_of_ids import of_ids, with_equal_texts
 from allpairs.learner.light.groups.links import Links
 from allpairs.learner.light.groups.newest import NO_ORDER, Order
 from allpairs.learner.models.output_layer import OutputLayer

@@ -23,8 +23,7 @@ from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.light.groups.clusterings import clustered
-from allpairs.learner.light.groups.description import Changes, Groups, changes_of_groups, described
-from allpairs.learner.light.groups.groups_of_ids import with_equal_texts
+from allpairs.learner.light.groups.description import Changes, Groups, changes_of_groups, described, with_equal_texts
 from allpairs.learner.light.groups.links import Links
 
 MOST_PAIRS = 1_000  # that can be answered at once

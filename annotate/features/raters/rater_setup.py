@@ -49,9 +49,9 @@ def set_up(engine: Engine, project_id: int, setup: RaterSetup) -> int:
         if before is not None:
             before.ended_at = now()
             session.flush()  # before the new row: a project has one rater in use
-        by = person_of(session.connection())
-        who = session.get_one(Person, by).name if by is not None else ""
-        session.add(MachineRater(project_id=project_id, number=number, setup=setup.model_dump(mode="json"), who=who))
+        person_id = person_of(session.connection())
+        person = session.get_one(Person, person_id).name if person_id is not None else ""
+        session.add(MachineRater(project_id=project_id, number=number, setup=setup.model_dump(mode="json"), who=person))
         _record(session, EventKind.RATER_SET, project_id, setup, before and _told(setup_of(before)), _told(setup))
         return number
 

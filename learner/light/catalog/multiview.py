@@ -79,11 +79,11 @@ class RerankerSettings(Training):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_earlier_versions(cls, given: Any) -> Any:
+    def _of_earlier_versions(cls, values: Any) -> Any:
         """Drop settings that were taken out, where they are off: jobs that wait have them."""
-        if not isinstance(given, dict):
-            return given
-        return {key: value for key, value in given.items() if value or key not in ("clip_apart", "residual")}
+        if not isinstance(values, dict):
+            return values
+        return {key: value for key, value in values.items() if value or key not in ("clip_apart", "residual")}
 
     backbone: str = Field(
         "all-MiniLM-L6-v2",

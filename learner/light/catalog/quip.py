@@ -175,8 +175,10 @@ class Entities(Section):
     def prompts_of(self, dataset: str) -> dict[str, str]:
         """Return the question for each kind of entity in the data set."""
         mark = f"{dataset}:"
-        own = {name.removeprefix(mark): question for name, question in self.prompts.items() if name.startswith(mark)}
-        return self.prompts | own
+        prompts = {
+            name.removeprefix(mark): question for name, question in self.prompts.items() if name.startswith(mark)
+        }
+        return self.prompts | prompts
 
 
 class Sentiment(Section):

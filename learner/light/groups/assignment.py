@@ -12,9 +12,9 @@ BLOCK = 1_000  # links whose components are solved together; scipy takes time wi
 def best_links(links: Links) -> np.ndarray:
     """Return which links to keep, (m,) bool: of each text of the second list the best, of equal ones the first."""
     order = np.lexsort((np.arange(len(links.p)), -links.p))
-    kept = np.zeros(len(links.p), dtype=bool)
-    kept[order[np.unique(_second_of(links)[order], return_index=True)[1]]] = True
-    return kept
+    chosen = np.zeros(len(links.p), dtype=bool)
+    chosen[order[np.unique(_second_of(links)[order], return_index=True)[1]]] = True
+    return chosen
 
 
 def optimal_assignment(links: Links, least: float) -> np.ndarray:
@@ -25,14 +25,14 @@ def optimal_assignment(links: Links, least: float) -> np.ndarray:
     second = _second_of(links)
     first = np.where(second == links.left, links.right, links.left)
     gain = links.p - least + TINY
-    kept, left = _certain(first, second, gain)
+    chosen, left = _certain(first, second, gain)
     component = graph.components(links.n, np.column_stack([first[left], second[left]]))[first[left]]
     left = left[np.argsort(component, kind="stable")]
     starts = np.unique(np.sort(component), return_index=True)[1]
     ends = starts[np.flatnonzero(np.diff(starts // BLOCK)) + 1]
     for block in np.split(left, ends):
-        kept[block[_assigned(first[block], second[block], gain[block])]] = True
-    return kept
+        chosen[block[_assigned(first[block], second[block], gain[block])]] = True
+    return chosen
 
 
 def _certain(first: np.ndarray, second: np.ndarray, gain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -40,16 +40,16 @@ def _certain(first: np.ndarray, second: np.ndarray, gain: np.ndarray) -> tuple[n
 
     A link is certain that gains no less than the best other links of both its texts together.
     """
-    kept = np.zeros(len(gain), dtype=bool)
+    chosen = np.zeros(len(gain), dtype=bool)
     left = np.arange(len(gain))
     while True:
-        others = sum(_best_other(side[left], gain[left]) for side in (first, second))
-        sure = left[gain[left] >= others]
+        best_others = sum(_best_other(side[left], gain[left]) for side in (first, second))
+        sure = left[gain[left] >= best_others]
         for side in (first, second):  # equal links of one text: the first
             sure = sure[np.unique(side[sure], return_index=True)[1]]
         if not len(sure):
-            return kept, left
-        kept[sure] = True
+            return chosen, left
+        chosen[sure] = True
         left = left[~(np.isin(first[left], first[sure]) | np.isin(second[left], second[sure]))]
 
 
@@ -60,9 +60,9 @@ def _best_other(text: np.ndarray, gain: np.ndarray) -> np.ndarray:
     gain = gain[order]
     top = np.diff(text, prepend=-1) != 0
     following = np.append(np.where(top, 0.0, gain)[1:], 0.0)
-    other = np.empty(len(gain))
-    other[order] = np.where(top, following, gain[np.maximum.accumulate(np.where(top, np.arange(len(gain)), 0))])
-    return other
+    best = np.empty(len(gain))
+    best[order] = np.where(top, following, gain[np.maximum.accumulate(np.where(top, np.arange(len(gain)), 0))])
+    return best
 
 
 def _assigned(first: np.ndarray, second: np.ndarray, gain: np.ndarray) -> np.ndarray:
@@ -75,10 +75,10 @@ def _assigned(first: np.ndarray, second: np.ndarray, gain: np.ndarray) -> np.nda
     rows, row = np.unique(first, return_inverse=True)
     columns, column = np.unique(second, return_inverse=True)
     # Every row also has a column of its own that stands for no partner, so that all rows can be assigned.
-    alone = len(columns) + np.arange(len(rows))
+    dummies = len(columns) + np.arange(len(rows))
     weight = np.concatenate([gain + TINY, np.full(len(rows), TINY)])
     table = coo_array(
-        (weight, (np.concatenate([row, np.arange(len(rows))]), np.concatenate([column, alone]))),
+        (weight, (np.concatenate([row, np.arange(len(rows))]), np.concatenate([column, dummies]))),
         shape=(len(rows), len(columns) + len(rows)),
     ).tocsr()
     _, partner = min_weight_full_bipartite_matching(table, maximize=True)

@@ -1,5 +1,7 @@
 """The clusterings: how scored pairs and people's answers make groups."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from allpairs.db.corpus import graph
@@ -12,7 +14,7 @@ from allpairs.learner.light.groups.local_moves import moved
 TWO_LISTS = (Clustering.ONE_TO_ONE, Clustering.ONE_TO_MANY)  # these need two lists
 
 
-def clustered(links: Links, how: Clustering, least: float) -> np.ndarray:
+def clustered(links: Links, clustering: Clustering, least: float) -> np.ndarray:
     """Return the group of each text, (n,) int64, named by its smallest text. Links below `least` connect nothing.
 
     - connected: texts are in one group if a chain of links connects them.
@@ -27,13 +29,13 @@ def clustered(links: Links, how: Clustering, least: float) -> np.ndarray:
     """
     start = graph.components(links.n, links.yes)
     links = _without_contradicted(links, start)
-    if how in TWO_LISTS:
-        kept = _of_two_lists(links.at_least(least), how, least)
-        return graph.components(links.n, np.concatenate([np.column_stack([kept.left, kept.right]), links.yes]))
-    if how == Clustering.CONNECTED:
+    if clustering in TWO_LISTS:
+        chosen = _of_two_lists(links.at_least(least), clustering, least)
+        return graph.components(links.n, np.concatenate([np.column_stack([chosen.left, chosen.right]), links.yes]))
+    if clustering == Clustering.CONNECTED:
         return _connected(links.at_least(least), start, least)
-    group = agglomerate(links, start, "mean" if how == Clustering.AVERAGE else "sum", least)
-    if how == Clustering.AVERAGE:
+    group = agglomerate(links, start, "mean" if clustering == Clustering.AVERAGE else "sum", least)
+    if clustering == Clustering.AVERAGE:
         return group
     fixed = np.bincount(start, minlength=links.n)[start] > 1  # what people joined stays together
     return _named(moved(links, group, fixed, least))
@@ -41,12 +43,12 @@ def clustered(links: Links, how: Clustering, least: float) -> np.ndarray:
 
 def _without_contradicted(links: Links, start: np.ndarray) -> Links:
     """Return the links without those that a no excludes, and without no answers within what yes answers join."""
-    apart = start[links.no[:, 0]] != start[links.no[:, 1]]
-    no = np.sort(links.no[apart], axis=1)
+    separate = start[links.no[:, 0]] != start[links.no[:, 1]]
+    no = np.sort(links.no[separate], axis=1)
     low = np.minimum(links.left, links.right)
     high = np.maximum(links.left, links.right)
-    kept = ~np.isin(low * links.n + high, no[:, 0] * links.n + no[:, 1])
-    return Links(links.n, links.left[kept], links.right[kept], links.p[kept], links.yes, no, links.second)
+    agreed = ~np.isin(low * links.n + high, no[:, 0] * links.n + no[:, 1])
+    return replace(links, left=links.left[agreed], right=links.right[agreed], p=links.p[agreed], no=no)
 
 
 def _connected(links: Links, start: np.ndarray, least: float) -> np.ndarray:
@@ -62,22 +64,22 @@ def _connected(links: Links, start: np.ndarray, least: float) -> np.ndarray:
     return np.where(within, agglomerate(few, start, "max", least), whole)
 
 
-def _of_two_lists(links: Links, how: Clustering, least: float) -> Links:
+def _of_two_lists(links: Links, clustering: Clustering, least: float) -> Links:
     """Return the links that are kept, of texts that people have not joined yet where one partner is all they may have.
 
     A yes takes the place of a link.
     """
     assert links.second is not None
-    taken = np.zeros(links.n, dtype=bool)
+    is_linked = np.zeros(links.n, dtype=bool)
     answered = links.yes.ravel()
-    taken[answered if how == Clustering.ONE_TO_ONE else answered[links.second[answered]]] = True
-    free = ~(taken[links.left] | taken[links.right])
+    is_linked[answered if clustering == Clustering.ONE_TO_ONE else answered[links.second[answered]]] = True
+    free = ~(is_linked[links.left] | is_linked[links.right])
     links = Links(links.n, links.left[free], links.right[free], links.p[free], second=links.second)
-    kept = optimal_assignment(links, least) if how == Clustering.ONE_TO_ONE else best_links(links)
-    return Links(links.n, links.left[kept], links.right[kept], links.p[kept], second=links.second)
+    chosen = optimal_assignment(links, least) if clustering == Clustering.ONE_TO_ONE else best_links(links)
+    return Links(links.n, links.left[chosen], links.right[chosen], links.p[chosen], second=links.second)
 
 
 def _named(group: np.ndarray) -> np.ndarray:
     """Return the same groups, each named by its smallest text."""
-    _, first, of = np.unique(group, return_index=True, return_inverse=True)
-    return first[of].astype(np.int64)
+    _, first, code = np.unique(group, return_index=True, return_inverse=True)
+    return first[code].astype(np.int64)

@@ -36,8 +36,8 @@ class _Edges:
         """Return the edges between groups of these new names, (groups,): edges of the same two are one."""
         a = np.minimum(name[self.a], name[self.b])
         b = np.maximum(name[self.a], name[self.b])
-        apart = a != b
-        order = np.flatnonzero(apart)[np.lexsort((b[apart], a[apart]))]
+        separate = a != b
+        order = np.flatnonzero(separate)[np.lexsort((b[separate], a[separate]))]
         if not len(order):
             return self.take(order)
         a = a[order]
@@ -51,8 +51,8 @@ class _Edges:
             np.logical_or.reduceat(self.banned[order], starts),
         )
 
-    def __add__(self, other: "_Edges") -> "_Edges":
-        return _Edges(*map(np.concatenate, zip(self._columns, other._columns, strict=True)))
+    def __add__(self, edges: "_Edges") -> "_Edges":
+        return _Edges(*map(np.concatenate, zip(self._columns, edges._columns, strict=True)))
 
 
 def agglomerate(links: Links, start: np.ndarray, linkage: Linkage, least: float) -> np.ndarray:
@@ -71,10 +71,10 @@ def agglomerate(links: Links, start: np.ndarray, linkage: Linkage, least: float)
         open_ = ~edges.banned & (value >= (0 if linkage == "sum" else least))
         alive = np.zeros(links.n, dtype=bool)
         alive[edges.a[open_]] = alive[edges.b[open_]] = True
-        kept = alive[edges.a] & alive[edges.b]  # a group without a partner now never gets one
-        edges = edges.take(kept)
-        value = value[kept]
-        open_ = open_[kept]
+        is_alive = alive[edges.a] & alive[edges.b]  # a group without a partner now never gets one
+        edges = edges.take(is_alive)
+        value = value[is_alive]
+        open_ = open_[is_alive]
         if not open_.any():
             break
         joined = _best_of_each_other(edges, np.where(open_, value, -np.inf), links.n)
@@ -114,13 +114,13 @@ def _best_of_each_other(edges: _Edges, value: np.ndarray, n: int) -> np.ndarray:
 
 def _join(edges: _Edges, joined: np.ndarray, group: np.ndarray, sizes: np.ndarray) -> _Edges:
     """Join the two groups of each of these edges, in place; return the edges that are left."""
-    kept = edges.a[joined]
-    gone = edges.b[joined]
+    survivor = edges.a[joined]
+    absorbed = edges.b[joined]
     name = np.arange(len(group))
-    name[gone] = kept
+    name[absorbed] = survivor
     group[:] = name[group]
-    sizes[:, kept] += sizes[:, gone]
+    sizes[:, survivor] += sizes[:, absorbed]
     changed = np.zeros(len(group), dtype=bool)
-    changed[kept] = changed[gone] = True
+    changed[survivor] = changed[absorbed] = True
     touched = changed[edges.a] | changed[edges.b]
     return edges.take(~touched) + edges.take(touched).renamed(name)

@@ -1,6 +1,6 @@
 """Scored pairs of texts, and people's answers on some, from which groups are made."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,5 +27,5 @@ class Links:
 
     def at_least(self, p: float) -> "Links":
         """Return the links of this probability or a higher one."""
-        kept = self.p >= p
-        return Links(self.n, self.left[kept], self.right[kept], self.p[kept], self.yes, self.no, self.second)
+        probable = self.p >= p
+        return replace(self, left=self.left[probable], right=self.right[probable], p=self.p[probable])

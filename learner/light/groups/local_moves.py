@@ -62,9 +62,9 @@ def moved(links: Links, group: np.ndarray, fixed: np.ndarray, least: float) -> n
 
 def _ends(links: Links) -> _Ends:
     text = np.concatenate([links.left, links.right, links.no[:, 0], links.no[:, 1]])
-    other = np.concatenate([links.right, links.left, links.no[:, 1], links.no[:, 0]])
+    partner = np.concatenate([links.right, links.left, links.no[:, 1], links.no[:, 0]])
     p = np.concatenate([links.p, links.p, np.zeros(2 * len(links.no))])
-    return _Ends(text, other, p, np.arange(len(text)) >= 2 * len(links.p))
+    return _Ends(text, partner, p, np.arange(len(text)) >= 2 * len(links.p))
 
 
 def _moves(
@@ -83,25 +83,25 @@ def _moves(
     target = keys % k
     sizes = np.array([np.bincount(group[side], minlength=k) for side in (~second, second)])
     partners = np.where(second[text], sizes[0][target], sizes[1][target]) if two_lists else sizes[0][target]
-    own = group[text] == target
-    attraction = np.add.reduceat(ends.p[order], starts) - least * (partners - (own & (not two_lists)))
-    attraction[np.logical_or.reduceat(ends.banned[order], starts) & ~own] = -np.inf
+    stays_put = group[text] == target
+    attraction = np.add.reduceat(ends.p[order], starts) - least * (partners - (stays_put & (not two_lists)))
+    attraction[np.logical_or.reduceat(ends.banned[order], starts) & ~stays_put] = -np.inf
     stays = _of_staying(texts, group, second, sizes, two_lists, least)
-    stays[np.searchsorted(texts, text[own])] = attraction[own]
-    who = np.concatenate([text[~own], texts])
-    where = np.concatenate([target[~own], k + np.arange(len(texts))])
-    gain = np.concatenate([attraction[~own], np.zeros(len(texts))]) - stays[np.searchsorted(texts, who)]
-    best = np.lexsort((where, -gain, who))
-    best = best[np.unique(who[best], return_index=True)[1]]
-    return who[best], where[best], gain[best]
+    stays[np.searchsorted(texts, text[stays_put])] = attraction[stays_put]
+    movers = np.concatenate([text[~stays_put], texts])
+    targets = np.concatenate([target[~stays_put], k + np.arange(len(texts))])
+    gain = np.concatenate([attraction[~stays_put], np.zeros(len(texts))]) - stays[np.searchsorted(texts, movers)]
+    best = np.lexsort((targets, -gain, movers))
+    best = best[np.unique(movers[best], return_index=True)[1]]
+    return movers[best], targets[best], gain[best]
 
 
 def _of_staying(
     texts: np.ndarray, group: np.ndarray, second: np.ndarray, sizes: np.ndarray, two_lists: bool, least: float
 ) -> np.ndarray:
     """Return the attraction of each text's own group if it has no link within it."""
-    own = group[texts]
-    partners = np.where(second[texts], sizes[0][own], sizes[1][own]) if two_lists else sizes[0][own] - 1
+    current = group[texts]
+    partners = np.where(second[texts], sizes[0][current], sizes[1][current]) if two_lists else sizes[0][current] - 1
     return -least * partners.astype(np.float64)
 
 

@@ -21,38 +21,40 @@ class PrecisionRecall:
         """Their harmonic mean; 0 if both are."""
         if self.precision is None or self.recall is None:
             return None
-        both = self.precision + self.recall
-        return 2 * self.precision * self.recall / both if both else 0.0
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
 
 
-def pairwise(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> PrecisionRecall:
-    """Return the quality of the pairs within groups, found and true: (n,) group and entity of each text.
+def pairwise(predicted: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> PrecisionRecall:
+    """Return the quality of the pairs within groups, predicted and true: (n,) group and entity of each text.
 
     second: (n,) bool, which texts are of the second of two lists; then only pairs of both lists count.
     """
-    same = _pairs(np.column_stack([found, true]), second)
-    return PrecisionRecall(_share(same, _pairs(found[:, None], second)), _share(same, _pairs(true[:, None], second)))
+    same = _pairs(np.column_stack([predicted, true]), second)
+    return PrecisionRecall(
+        _share(same, _pairs(predicted[:, None], second)), _share(same, _pairs(true[:, None], second))
+    )
 
 
-def clusters(found: np.ndarray, true: np.ndarray) -> PrecisionRecall:
+def clusters(predicted: np.ndarray, true: np.ndarray) -> PrecisionRecall:
     """Return the share of groups that are exactly an entity, and of entities that are exactly a group."""
-    shared = _shared(found, true)
-    exact = len(np.unique(found[(shared == _size_of_each(found)) & (shared == _size_of_each(true))]))
-    return PrecisionRecall(_share(exact, len(np.unique(found))), _share(exact, len(np.unique(true))))
+    shared = _shared(predicted, true)
+    exact = len(np.unique(predicted[(shared == _size_of_each(predicted)) & (shared == _size_of_each(true))]))
+    return PrecisionRecall(_share(exact, len(np.unique(predicted))), _share(exact, len(np.unique(true))))
 
 
-def b_cubed(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> PrecisionRecall:
+def b_cubed(predicted: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> PrecisionRecall:
     """Return the mean over texts of the share of their group that is their entity's, and of their entity in it.
 
     second: as in `pairwise`; then only a text itself and those of the other list count, which it can match.
     """
-    return PrecisionRecall(*map(_mean, _b_cubed_of_each(found, true, second)))
+    return PrecisionRecall(*map(_mean, _b_cubed_of_each(predicted, true, second)))
 
 
-def b_cubed_by(found: np.ndarray, true: np.ndarray, part: np.ndarray) -> list[PrecisionRecall]:
+def b_cubed_by(predicted: np.ndarray, true: np.ndarray, part: np.ndarray) -> list[PrecisionRecall]:
     """Return the means over the texts of each part. part: (n,) int64 from 0, no number left out."""
     count = np.bincount(part)
-    means = [np.bincount(part, weights=each) / count for each in _b_cubed_of_each(found, true)]
+    means = [np.bincount(part, weights=each) / count for each in _b_cubed_of_each(predicted, true)]
     return [PrecisionRecall(*both) for both in zip(*(mean.tolist() for mean in means), strict=True)]
 
 
@@ -96,26 +98,26 @@ def sizes(group: np.ndarray) -> dict[int, int]:
     return dict(zip(size.tolist(), count.tolist(), strict=True))
 
 
-def _shared(found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
+def _shared(predicted: np.ndarray, true: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
     """Return how many texts share both group and entity with each text, itself included, (n,) int64."""
-    return _size_of_each(np.unique(np.column_stack([found, true]), axis=0, return_inverse=True)[1].ravel(), second)
+    return _size_of_each(np.unique(np.column_stack([predicted, true]), axis=0, return_inverse=True)[1].ravel(), second)
 
 
 def _b_cubed_of_each(
-    found: np.ndarray, true: np.ndarray, second: np.ndarray | None = None
+    predicted: np.ndarray, true: np.ndarray, second: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the share of each text's group that is its entity's, and of its entity in its group, (n,) each."""
-    shared = _shared(found, true, second)
-    return shared / _size_of_each(found, second), shared / _size_of_each(true, second)
+    shared = _shared(predicted, true, second)
+    return shared / _size_of_each(predicted, second), shared / _size_of_each(true, second)
 
 
 def _pairs(names: np.ndarray, second: np.ndarray | None) -> int:
     """Return how many pairs of texts have equal rows of names (n, c)."""
-    of = np.unique(names, axis=0, return_inverse=True)[1].ravel()
-    size = np.bincount(of).astype(object)  # exact, also for groups of millions
+    code = np.unique(names, axis=0, return_inverse=True)[1].ravel()
+    size = np.bincount(code).astype(object)  # exact, also for groups of millions
     if second is None:
         return int((size * (size - 1) // 2).sum())
-    seconds = np.bincount(of, weights=second).astype(np.int64).astype(object)
+    seconds = np.bincount(code, weights=second).astype(np.int64).astype(object)
     return int((seconds * (size - seconds)).sum())
 
 

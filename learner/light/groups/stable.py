@@ -55,11 +55,11 @@ def renumbered(before: Numbered, items: np.ndarray, group: np.ndarray, unused: i
     """
     items, place = _in_groups(items, group)
     number = np.zeros(place.max(initial=-1) + 1, dtype=np.int64)
-    kept: set[int] = set()
+    used_numbers: set[int] = set()
     for old, new in _shares(before, items, place):
-        if old not in kept and not number[new]:
+        if old not in used_numbers and not number[new]:
             number[new] = old
-            kept.add(old)
+            used_numbers.add(old)
     fresh = number == 0
     number[fresh] = unused + np.arange(fresh.sum())
     return Numbered(items, number[place])
@@ -68,15 +68,15 @@ def renumbered(before: Numbered, items: np.ndarray, group: np.ndarray, unused: i
 def _in_groups(items: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the texts, ascending, and the place of each one's group by its smallest text."""
     order = np.argsort(items)
-    _, first, of = np.unique(group[order], return_index=True, return_inverse=True)
-    return items[order].astype(np.int64), np.argsort(np.argsort(first))[of]
+    _, first, code = np.unique(group[order], return_index=True, return_inverse=True)
+    return items[order].astype(np.int64), np.argsort(np.argsort(first))[code]
 
 
 def _shares(before: Numbered, items: np.ndarray, place: np.ndarray) -> Iterator[tuple[int, int]]:
     """Yield number and place of each two groups that share texts, the most texts first."""
-    _, then, now = np.intersect1d(before.items, items, assume_unique=True, return_indices=True)
+    _, old_places, new_places = np.intersect1d(before.items, items, assume_unique=True, return_indices=True)
     wide = place.max(initial=0) + 1
-    keys, count = np.unique(before.number[then] * wide + place[now], return_counts=True)
+    keys, count = np.unique(before.number[old_places] * wide + place[new_places], return_counts=True)
     keys = keys[np.argsort(-count, kind="stable")]  # keys ascend by number, then by place
     return zip((keys // wide).tolist(), (keys % wide).tolist(), strict=True)
 
@@ -93,47 +93,47 @@ def changes_by_number(before: Numbered, after: Numbered) -> Iterator[Change]:
     numbers = np.union1d(old, new)
     numbers = numbers[numbers > 0]
     sizes = [np.bincount(one.number, minlength=numbers.max(initial=0) + 1)[numbers].tolist() for one in (before, after)]
-    there = _sizes(before)
-    gone = _sizes(after)
+    old_sizes = _sizes(before)
+    new_sizes = _sizes(after)
     parts = zip(
         numbers.tolist(), *sizes, _grouped(new, numbers, old, items), _grouped(old, numbers, new, items), strict=True
     )
     for number, was, size, (sources, added), (targets, removed) in parts:
-        joined = any(one >= len(gone) or not gone[one] for one in sources)
-        divided = any(one >= len(there) or not there[one] for one in targets)
+        joined = any(source >= len(new_sizes) or not new_sizes[source] for source in sources)
+        divided = any(target >= len(old_sizes) or not old_sizes[target] for target in targets)
         event = _event(was, size, joined, divided, len(added), len(removed))
         yield Change(number, event, was, size, sources, targets, added, removed)
 
 
-def _numbers(items: np.ndarray, found: Numbered) -> np.ndarray:
+def _numbers(items: np.ndarray, groups: Numbered) -> np.ndarray:
     """Return the number of each item's group, 0 for none."""
     number = np.zeros(len(items), dtype=np.int64)
-    number[np.searchsorted(items, found.items)] = found.number
+    number[np.searchsorted(items, groups.items)] = groups.number
     return number
 
 
-def _sizes(found: Numbered) -> list[int]:
-    sizes: list[int] = np.bincount(found.number).tolist()
+def _sizes(groups: Numbered) -> list[int]:
+    sizes: list[int] = np.bincount(groups.number).tolist()
     return sizes
 
 
 def _grouped(
-    by: np.ndarray, numbers: np.ndarray, other: np.ndarray, items: np.ndarray
+    number: np.ndarray, numbers: np.ndarray, other_number: np.ndarray, items: np.ndarray
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield for each number the other groups of its texts, those with the most of them first, and its texts."""
-    order = np.argsort(by, kind="stable")
-    wide = other.max(initial=0) + 1
-    keys, count = np.unique((by * wide + other)[other > 0], return_counts=True)
+    order = np.argsort(number, kind="stable")
+    wide = other_number.max(initial=0) + 1
+    keys, count = np.unique((number * wide + other_number)[other_number > 0], return_counts=True)
     keys = keys[np.lexsort((keys, -count, keys // wide))]
-    return zip(_parts(keys // wide, numbers, keys % wide), _parts(by[order], numbers, items[order]), strict=True)
+    return zip(_parts(keys // wide, numbers, keys % wide), _parts(number[order], numbers, items[order]), strict=True)
 
 
-def _parts(by: np.ndarray, numbers: np.ndarray, values: np.ndarray) -> Iterator[list[int]]:
+def _parts(number: np.ndarray, numbers: np.ndarray, values: np.ndarray) -> Iterator[list[int]]:
     """Yield the values of each number, in their order; by: ascending, the number of each value."""
-    starts = np.searchsorted(by, numbers).tolist()
-    ends = np.searchsorted(by, numbers, side="right").tolist()
-    held = values.tolist()
-    return (held[start:end] for start, end in zip(starts, ends, strict=True))
+    starts = np.searchsorted(number, numbers).tolist()
+    ends = np.searchsorted(number, numbers, side="right").tolist()
+    items = values.tolist()
+    return (items[start:end] for start, end in zip(starts, ends, strict=True))
 
 
 def _event(before: int, size: int, joined: bool, divided: bool, added: int, removed: int) -> GroupEvent:

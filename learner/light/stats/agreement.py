@@ -44,12 +44,12 @@ def sums_of(counts: np.ndarray, times: np.ndarray) -> Sums:
 
     counts: (units, categories), times: (..., units). Every unit has two ratings or more.
     """
-    given = counts.sum(axis=1, keepdims=True)
-    paired = counts * (counts - 1) / (given - 1)
+    ratings = counts.sum(axis=1, keepdims=True)
+    paired = counts * (counts - 1) / (ratings - 1)
     return Sums(
         units=times.sum(axis=-1),
-        agreeing=times @ (paired / given).sum(axis=1),
-        shares=times @ (counts / given),
+        agreeing=times @ (paired / ratings).sum(axis=1),
+        shares=times @ (counts / ratings),
         ratings=times @ counts,
         paired=times @ paired,
     )

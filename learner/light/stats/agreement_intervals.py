@@ -51,9 +51,9 @@ def agreement_estimate(
     kinds, often = _kinds(counts, times)
     possible, prior = _possible(kinds, often)
     measured = _of(coefficient, np.vstack([kinds, possible]))
-    seen = np.append(often, np.zeros(len(prior)))
+    frequencies = np.append(often, np.zeros(len(prior)))
     added = np.append(np.zeros(len(often)), prior)
-    return _estimate(measured, seen, added, int(often @ kinds.sum(axis=1)), rng, draws)
+    return _estimate(measured, frequencies, added, int(often @ kinds.sum(axis=1)), rng, draws)
 
 
 def cohen_estimate(table: np.ndarray, rng: np.random.Generator, draws: int = DRAWS) -> Estimate | None:
@@ -112,8 +112,8 @@ def _of_cells(table: np.ndarray) -> _Measured:
 def _value(measured: _Measured, times: np.ndarray) -> float | None:
     if not times.sum():
         return None
-    found = measured(times)
-    return None if found.expected < LEAST else float(1 - found.observed / found.expected)
+    sums = measured(times)
+    return None if sums.expected < LEAST else float(1 - sums.observed / sums.expected)
 
 
 def _estimate(
@@ -152,9 +152,9 @@ def why_kappa_is_low(counts: np.ndarray, names: Sequence[str]) -> str:
         return f"All ratings are “{names[common]}”, so kappa and alpha are not defined."
     if observed - kappa < GAP or shares[common] < COMMON:
         return ""
-    others = " or ".join(f"“{name}”" for at, name in enumerate(names) if at != common)
+    rare = " or ".join(f"“{name}”" for at, name in enumerate(names) if at != common)
     return (
-        f"Kappa and alpha are low because {others} is rare: {shares[common]:.0%} of the ratings are “{names[common]}”. "
+        f"Kappa and alpha are low because {rare} is rare: {shares[common]:.0%} of the ratings are “{names[common]}”. "
         f"By chance alone raters would agree on {(shares**2).sum():.0%}, so each disagreement weighs heavily. They "
-        f"actually agree on {observed:.0%}. AC1 and the agreement on {others} are more informative here."
+        f"actually agree on {observed:.0%}. AC1 and the agreement on {rare} are more informative here."
     )

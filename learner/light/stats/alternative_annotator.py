@@ -48,14 +48,15 @@ class AlternativeAnnotator:
 
 
 def alternative_annotator(
-    said: Sequence[Mapping[str, bool]], verdicts: Sequence[bool | None], epsilon: float = EPSILON
+    answers: Sequence[Mapping[str, bool]], verdicts: Sequence[bool | None], epsilon: float = EPSILON
 ) -> AlternativeAnnotator | None:
     """Return the result; None with fewer than three people who share 30 pairs each with others.
 
-    said: for each pair what each person answered; verdicts: what the rater said, None if it abstained, which agrees
+    answers: for each pair what each person answered; verdicts: what the rater said, None if it abstained, which agrees
     with nobody. The test for each person is a one-sided paired t-test, corrected as by Benjamini and Yekutieli (2001).
     """
-    tables = {name: _compared(name, said, verdicts) for name in sorted({who for one in said for who in one})}
+    names = sorted({person for people in answers for person in people})
+    tables = {name: _compared(name, answers, verdicts) for name in names}
     tables = {name: table for name, table in tables.items() if len(table) >= PAIRS}
     if len(tables) < PEOPLE:
         return None
@@ -64,21 +65,21 @@ def alternative_annotator(
     p = [_less(table, epsilon) for table in tables.values()]
     wins = benjamini_yekutieli(p, FALSE)
     against = [
-        Against(name, len(tables[name]), rater[name], person[name], one, win)
-        for name, one, win in zip(tables, p, wins, strict=True)
+        Against(name, len(tables[name]), rater[name], person[name], chance, win)
+        for name, chance, win in zip(tables, p, wins, strict=True)
     ]
     winning_rate = float(np.mean(wins))
     advantage = float(np.mean(list(rater.values())))
     return AlternativeAnnotator(against, winning_rate, advantage, epsilon, winning_rate >= PASSED)
 
 
-def _compared(name: str, said: Sequence[Mapping[str, bool]], verdicts: Sequence[bool | None]) -> np.ndarray:
+def _compared(name: str, answers: Sequence[Mapping[str, bool]], verdicts: Sequence[bool | None]) -> np.ndarray:
     """Return (pairs, 2): the shares of the other people with whom the rater and this person agree."""
     rows = []
-    for people, verdict in zip(said, verdicts, strict=True):
-        others = [answer for who, answer in people.items() if who != name]
-        if name in people and others:
-            rows.append([np.mean([one == answer for answer in others]) for one in (verdict, people[name])])
+    for people, verdict in zip(answers, verdicts, strict=True):
+        other_answers = [answer for person, answer in people.items() if person != name]
+        if name in people and other_answers:
+            rows.append([np.mean([match == answer for answer in other_answers]) for match in (verdict, people[name])])
     return np.array(rows, dtype=float).reshape(-1, 2)
 
 

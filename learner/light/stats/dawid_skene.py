@@ -41,19 +41,21 @@ class Answers:
     times: np.ndarray
 
 
-def answers_of(pair: np.ndarray, annotator: np.ndarray, said: np.ndarray, times: np.ndarray | None = None) -> Answers:
-    """Return the answers as tables. pair, annotator, said: (answers,) ints from 0, and whether each was a yes.
+def answers_of(
+    pair: np.ndarray, annotator: np.ndarray, positive: np.ndarray, times: np.ndarray | None = None
+) -> Answers:
+    """Return the answers as tables. pair, annotator, positive: (answers,) ints from 0, and whether each was a yes.
 
     Raises ValueError where there is no answer.
     """
     if not len(pair):
         raise ValueError("there is no answer to make a consensus of")
     size = (pair.max() + 1, annotator.max() + 1)
-    every = np.zeros(size)
+    counts = np.zeros(size)
     yes = np.zeros(size)
-    np.add.at(every, (pair, annotator), 1)
-    np.add.at(yes, (pair, annotator), said)
-    return Answers(yes, every - yes, np.ones(size[0], dtype=np.int64) if times is None else times)
+    np.add.at(counts, (pair, annotator), 1)
+    np.add.at(yes, (pair, annotator), positive)
+    return Answers(yes, counts - yes, np.ones(size[0], dtype=np.int64) if times is None else times)
 
 
 def dawid_skene(answers: Answers, prior: float = PRIOR, tolerance: float = TOLERANCE) -> Consensus:
@@ -68,10 +70,10 @@ def dawid_skene(answers: Answers, prior: float = PRIOR, tolerance: float = TOLER
     positive = yes.sum(axis=1) / (yes + no).sum(axis=1)
     for _ in range(MOST_STEPS):
         match = positive * times
-        other = (1 - positive) * times
+        negative = (1 - positive) * times
         sensitivity = _share(match @ yes, match @ no, prior)
-        specificity = _share(other @ no, other @ yes, prior)
-        prevalence = _share(match.sum(), other.sum(), prior)
+        specificity = _share(negative @ no, negative @ yes, prior)
+        prevalence = _share(match.sum(), negative.sum(), prior)
         before = positive
         positive = _chance(answers, sensitivity, specificity, prevalence)
         if np.abs(positive - before).max() < tolerance:
@@ -87,17 +89,17 @@ def posterior(answers: Answers, around: Consensus, rng: np.random.Generator) -> 
     of uncertainty: which pairs are matches, and how accurate each annotator is.
     """
     positive = np.tile(around.positive, (CHAINS, 1))
-    kept = []
+    draws = []
     for step in range(BURN_IN + STEPS):
         match = rng.binomial(answers.times, positive)
-        other = answers.times - match
+        negative = answers.times - match
         sensitivity = rng.beta(match @ answers.yes + PRIOR, match @ answers.no + PRIOR)
-        specificity = rng.beta(other @ answers.no + PRIOR, other @ answers.yes + PRIOR)
-        prevalence = rng.beta(match.sum(axis=1) + PRIOR, other.sum(axis=1) + PRIOR)
+        specificity = rng.beta(negative @ answers.no + PRIOR, negative @ answers.yes + PRIOR)
+        prevalence = rng.beta(match.sum(axis=1) + PRIOR, negative.sum(axis=1) + PRIOR)
         positive = _chance(answers, sensitivity, specificity, prevalence[:, None])
         if step >= BURN_IN:
-            kept.append((sensitivity, specificity))
-    drawn = np.array(kept)  # (steps, 2, chains, annotators)
+            draws.append((sensitivity, specificity))
+    drawn = np.array(draws)  # (steps, 2, chains, annotators)
     return np.concatenate(drawn[:, 0]), np.concatenate(drawn[:, 1])
 
 
@@ -110,8 +112,8 @@ def _chance(
 ) -> np.ndarray:
     """Return the probability (..., pairs) that each pair is a match, given its answers. Shares: (..., annotators)."""
     match = _log(prevalence) + _log(sensitivity) @ answers.yes.T + _log(1 - sensitivity) @ answers.no.T
-    other = _log(1 - prevalence) + _log(1 - specificity) @ answers.yes.T + _log(specificity) @ answers.no.T
-    return np.exp(match - np.logaddexp(match, other))
+    no_match = _log(1 - prevalence) + _log(1 - specificity) @ answers.yes.T + _log(specificity) @ answers.no.T
+    return np.exp(match - np.logaddexp(match, no_match))
 
 
 def _log(share: float | np.ndarray) -> np.ndarray:

@@ -73,8 +73,8 @@ class Learning:
 
     def rounds(self, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the average precision of one training on so many labels (k,), with its own deviation, (draws, k)."""
-        own = rng.standard_normal((len(self.level), len(labels))) * self.deviation[:, None]
-        return expit(self._logit(labels) + own)
+        deviations = rng.standard_normal((len(self.level), len(labels))) * self.deviation[:, None]
+        return expit(self._logit(labels) + deviations)
 
     def _logit(self, labels: np.ndarray) -> np.ndarray:
         growth = np.array([shape.growth(labels / self.spent) for shape in shapes()])
@@ -86,8 +86,8 @@ class Learning:
         growth = np.divide(missing, self.slope, out=np.full_like(missing, np.inf), where=self.slope > 0)
         ratio = np.full_like(missing, np.inf)
         for place, shape in enumerate(shapes()):
-            mine = (self.shape == place) & np.isfinite(growth)
-            ratio[mine] = shape.ratio(growth[mine])
+            of_shape = (self.shape == place) & np.isfinite(growth)
+            ratio[of_shape] = shape.ratio(growth[of_shape])
         ratio = np.where(missing <= 0, 1.0, np.where(ratio <= REACH, ratio, np.inf))
         return Goal(target, ratio * self.spent)
 
@@ -161,8 +161,8 @@ def _error(point: Point) -> float:
 
 def logit(share: np.ndarray) -> np.ndarray:
     """Return the log odds of shares, clipped away from 0 and 1."""
-    kept = np.clip(share, 1e-4, 1 - 1e-4)
-    return np.asarray(np.log(kept / (1 - kept)))
+    clipped = np.clip(share, 1e-4, 1 - 1e-4)
+    return np.asarray(np.log(clipped / (1 - clipped)))
 
 
 def expit(odds: np.ndarray) -> np.ndarray:

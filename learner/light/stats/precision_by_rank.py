@@ -59,15 +59,14 @@ def ranks(pairs: int) -> list[tuple[int, int]]:
     return [(before + 1, end) for before, end in zip([0, *ends], ends, strict=False)] if pairs else []
 
 
-def allocate_labels(wanted: int, left: Sequence[int]) -> list[int]:
+def allocate_labels(total: int, left: Sequence[int]) -> list[int]:
     """Return how many pairs to draw from each band: the same number, as far as pairs are left."""
     counts = [0] * len(left)
-    rest = wanted
-    given = 0
-    for place, at in enumerate(sorted(range(len(left)), key=left.__getitem__)):
-        given = min(left[at], rest // (len(left) - place))
-        counts[at] = given
-        rest = rest - given
+    rest = total
+    for place, band in enumerate(sorted(range(len(left)), key=left.__getitem__)):
+        count = min(left[band], rest // (len(left) - place))
+        counts[band] = count
+        rest = rest - count
     return counts
 
 
@@ -77,11 +76,11 @@ def precision(bands: Sequence[Band]) -> Estimate | None:
     It is the mean of the bands' shares, weighted by size. The interval combines the bands' own by the method of Zou
     and Donner (2008) for sums of independent estimates.
     """
-    found = [band.precision for band in bands]
-    if not bands or any(one is None for one in found):
+    shares = [band.precision for band in bands]
+    if not bands or any(one is None for one in shares):
         return None
     whole = sum(band.size for band in bands)
-    parts = [(band.size / whole, one) for band, one in zip(bands, found, strict=True) if one is not None]
+    parts = [(band.size / whole, one) for band, one in zip(bands, shares, strict=True) if one is not None]
     value = sum(weight * one.value for weight, one in parts)
     below = sqrt(sum((weight * (one.value - one.low)) ** 2 for weight, one in parts))
     above = sqrt(sum((weight * (one.high - one.value)) ** 2 for weight, one in parts))
