@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from allpairs.learner.evaluation.audit.allocation import FIRST, allocate, gain_of
-from allpairs.learner.evaluation.audit.figures import as_estimate, figures, found_by
+from allpairs.learner.evaluation.audit.figures import as_estimate, figures, positives_by_rank
 from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
 from allpairs.learner.evaluation.audit.strata import FIRST as FIRST_SHARE
 from allpairs.learner.evaluation.audit.strata import TOP, WHOLE, band_ends, least_top
@@ -148,7 +148,7 @@ class Rater:
 
 def _estimates(pool: Pool, seen: Sample, ranks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     rank = ranks.astype(np.float64)
-    found = found_by(draw_posterior(seen, rng, ranks=rank[:, None]), seen.positive, rank)
+    found = positives_by_rank(draw_posterior(seen, rng, ranks=rank[:, None]), seen.positive, rank)
     drawn = figures(found, float(pool.threshold), rng)
     estimates = [as_estimate(drawn[name], len(ranks)) for name in FIGURES]
     return np.array([[estimate.value, estimate.low, estimate.high] for estimate in estimates])

@@ -20,9 +20,9 @@ from allpairs.db.corpus.corpus import Corpus as Texts
 from allpairs.db.domain import Clustering, Kind, Side
 from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
-from allpairs.learner.evaluation.entities.drawing import Corpus, make_plan
-from allpairs.learner.evaluation.entities.figures import figures
-from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, grouped
+from allpairs.learner.evaluation.entities.drawing import TextPopulation, make_plan
+from allpairs.learner.evaluation.entities.figures import entity_figures
+from allpairs.learner.evaluation.entities.sample import EntitySample, draw_unseen, grouped
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.links import Links
 from allpairs.learner.light.groups.measures import PrecisionRecall, clusters, pairwise
@@ -96,10 +96,10 @@ def lines(world: World, n: int, draws: int) -> Iterator[str]:
     labels = []
     found = []
     for seed in range(draws):
-        corpus = Corpus(world.sides, seed)
+        corpus = TextPopulation(world.sides, seed)
         plan = make_plan(corpus, ranking, world.groups[Clustering.CONNECTED], n)
-        sample = Sample.answered(corpus, plan, world.entity)
-        labels.append(len(sample.of))
+        sample = EntitySample.answered(corpus, plan, world.entity)
+        labels.append(len(sample.pairs))
         found.append(_measured(sample, world, seed))
     for key, exact in truth.items():
         value, low, high = np.array([one[key] for one in found]).T
@@ -118,21 +118,21 @@ def lines(world: World, n: int, draws: int) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def _measured(sample: Sample, world: World, seed: int) -> dict[tuple[Clustering, str], Sequence[float]]:
+def _measured(sample: EntitySample, world: World, seed: int) -> dict[tuple[Clustering, str], Sequence[float]]:
     """Return value, low and high of each figure of each clustering's groups."""
     unseen = draw_unseen(sample, np.random.default_rng(seed))
     found: dict[tuple[Clustering, str], Sequence[float]] = {}
     for how, group in world.groups.items():
         rng = np.random.default_rng([seed, 1])
-        for name, one in figures(unseen, grouped(sample, group), world.sides.symmetric, rng).items():
+        for name, one in entity_figures(unseen, grouped(sample, group), world.sides.symmetric, rng).items():
             found[how, name] = (one.value, one.low, one.high)
     return found
 
 
 def _truth(world: World, group: np.ndarray) -> dict[str, float]:
     """Return the exact figures; B³ of two lists is over the texts of the other list."""
-    corpus = Corpus(world.sides, 0)
-    second = Corpus(world.sides, 0).second
+    corpus = TextPopulation(world.sides, 0)
+    second = TextPopulation(world.sides, 0).second
     of_each = []
     for text in range(len(corpus)):
         others = corpus.partners(text)

@@ -33,7 +33,7 @@ from allpairs.db.domain import DEFAULT_ENCODER, Search, Settings
 from allpairs.db.progress import no_progress
 from allpairs.learner.data.dataset import make_dataset
 from allpairs.learner.evaluation import sampling_designs
-from allpairs.learner.evaluation.importance_sampling import estimate
+from allpairs.learner.evaluation.importance_sampling import estimate_from_strata
 from allpairs.learner.jobs.data.resumable_encoding import encoded
 from allpairs.learner.loop.round import evaluate
 from allpairs.learner.models.cosine_bert import Labelled, train
@@ -146,7 +146,7 @@ def sampled(n: int) -> Found:
         strata = sampling_designs.near_random(
             sampling_designs.Population(vectors, vectors, positives, True), scorer.score, DRAWN, rng
         )
-        measured = estimate(scorer.score(*positives.T), strata, "near-random", rng)
+        measured = estimate_from_strata(scorer.score(*positives.T), strata, "near-random", rng)
     return {**found, **searches[0], "ap": measured.estimates["average_precision"].as_dict()}
 
 

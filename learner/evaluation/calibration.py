@@ -20,22 +20,22 @@ class Reliability:
     p: np.ndarray
     positives: np.ndarray
 
-    def __add__(self, other: "Reliability") -> "Reliability":
-        return Reliability(self.pairs + other.pairs, self.p + other.p, self.positives + other.positives)
+    def __add__(self, addend: "Reliability") -> "Reliability":
+        return Reliability(self.pairs + addend.pairs, self.p + addend.p, self.positives + addend.positives)
 
     @property
     def error(self) -> float:
         """√ Σ nᵦ/N · (mean pᵦ − share of positivesᵦ)² over the bins that hold pairs."""
-        held = self.pairs > 0
-        squares = (self.p[held] - self.positives[held]) ** 2 / self.pairs[held]
+        nonempty = self.pairs > 0
+        squares = (self.p[nonempty] - self.positives[nonempty]) ** 2 / self.pairs[nonempty]
         return float(np.sqrt(squares.sum() / self.pairs.sum()))
 
 
 def reliability(p: np.ndarray, positive: bool, weight: float = 1.0) -> Reliability:
     """Return the bins of pairs that are all positives, or all negatives; p: (n,), each stands for `weight` pairs."""
-    at = bin_of(p)
-    pairs = weight * np.bincount(at, minlength=BINS)
-    return Reliability(pairs, weight * np.bincount(at, p, BINS), pairs if positive else np.zeros(BINS))
+    place = bin_of(p)
+    pairs = weight * np.bincount(place, minlength=BINS)
+    return Reliability(pairs, weight * np.bincount(place, p, BINS), pairs if positive else np.zeros(BINS))
 
 
 def bin_of(p: np.ndarray) -> np.ndarray:

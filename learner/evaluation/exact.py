@@ -65,8 +65,8 @@ def evaluate_exact(
     products = [(queries[x] * corpus[y]).sum(1) for x, y in torch.split(rows, AT_ONCE, dim=1)]
     scores = np.sort(rescored.replace(positives[:, 0], positives[:, 1], torch.cat(products).cpu().numpy()))
     scale = _Scale.of(scores, tie, layer)
-    given = (left, right, positives, symmetric, device, scale, rescored)
-    counts = (engine or default_engine()).map(_counting, given, parts_of(len(left)), "evaluate", progress)
+    arguments = (left, right, positives, symmetric, device, scale, rescored)
+    counts = (engine or default_engine()).map(_counting, arguments, parts_of(len(left)), "evaluate", progress)
     return _measured(scale, reduce(operator.add, counts), count_pairs(len(left), len(right), symmetric))
 
 
@@ -101,9 +101,9 @@ class _Counts:
     p: np.ndarray
     total: float  # the sum of every p
 
-    def __add__(self, other: "_Counts") -> "_Counts":
-        both = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
-        return _Counts(*(one + another for one, another in both))
+    def __add__(self, addend: "_Counts") -> "_Counts":
+        columns = ((getattr(self, field.name), getattr(addend, field.name)) for field in fields(self))
+        return _Counts(*(count + added for count, added in columns))
 
     def at_cuts(self) -> np.ndarray:
         """Return the false positives at each ascending cut."""
@@ -172,9 +172,9 @@ class _Negatives:
         self.bars += torch.bincount(bar.int(), minlength=BARS + 1)[1:]
         if layer is not None:
             p = _probability(above, layer)
-            at = (p * BINS).long().clamp_(max=BINS - 1)
-            self.bins += torch.bincount(at, minlength=BINS)
-            self.p += torch.bincount(at, p, BINS)
+            place = (p * BINS).long().clamp_(max=BINS - 1)
+            self.bins += torch.bincount(place, minlength=BINS)
+            self.p += torch.bincount(place, p, BINS)
             self.total += _probability(scores, layer).sum()
 
     def counts(self) -> _Counts:
@@ -195,23 +195,23 @@ def _measured(scale: _Scale, counts: _Counts, pairs: int) -> AllPairs:
     false = counts.at_cuts()
     layer = scale.layer
     positives = len(scores)
-    at = None
+    confusion = None
     values = {}
     if layer is not None:
         place = int(np.searchsorted(thresholds, np.float32(layer.threshold)))
-        at = Confusion(float((scores >= thresholds[place]).sum()), float(false[place]), positives)
+        confusion = Confusion(float((scores >= thresholds[place]).sum()), float(false[place]), positives)
         thresholds = np.delete(thresholds, place)
         false = np.delete(false, place)
         known = reliability(layer.probability(scores), True)
         values["calibration_error"] = (known + counts.reliability(pairs - positives)).error
     curve = _curve(scores, thresholds, false)
-    values = {**figures(curve, at), "positives": float(positives), **values}
+    values = {**figures(curve, confusion), "positives": float(positives), **values}
     return AllPairs(
         pairs,
         positives,
         {name: Estimate(value, value, value, "exact") for name, value in values.items()},
         curve,
-        histogram(scores, scale.edges, counts.bars, pairs),
+        score_histogram(scores, scale.edges, counts.bars, pairs),
         [{"name": "all pairs", "size": pairs, "sampled": pairs, "positives": positives, "weight": 1.0}],
     )
 
@@ -229,7 +229,9 @@ def bar_edges(low: float, high: float = HIGH) -> np.ndarray:
     return np.linspace(low, max(high, low + 1e-3), BARS + 1)
 
 
-def histogram(scores: np.ndarray, edges: np.ndarray, negatives: np.ndarray, pairs: int) -> dict[str, list[float] | int]:
+def score_histogram(
+    scores: np.ndarray, edges: np.ndarray, negatives: np.ndarray, pairs: int
+) -> dict[str, list[float] | int]:
     """Return the histogram as it is stored, from the positives' scores (k,) and the number of negatives in each bar."""
     return {
         "edges": edges.tolist(),

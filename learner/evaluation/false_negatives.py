@@ -56,16 +56,16 @@ class Checked:
         return self.real + rng.binomial(self.size - self.labelled, rates)
 
 
-def correct(true: int, strata: Sequence[Checked], rng: np.random.Generator) -> dict[str, Estimate]:
+def corrected_precision(true: int, strata: Sequence[Checked], rng: np.random.Generator) -> dict[str, Estimate]:
     """Return the precision at the threshold as `uncorrected`, `consistent` and `paper`; true is at least 1.
 
     The paper's form removes the putative false positives that turn out to be positives. The consistent form counts them
     as true positives: its denominator remains all pairs at or above the threshold.
     """
-    false = sum(one.size for one in strata)
-    labels = sum(one.labelled for one in strata)
-    real = np.array(sum(one.rate * one.size for one in strata))
-    draws = sum((one.draw(rng) for one in strata), start=np.zeros(DRAWS))
+    false = sum(stratum.size for stratum in strata)
+    labels = sum(stratum.labelled for stratum in strata)
+    real = np.array(sum(stratum.rate * stratum.size for stratum in strata))
+    draws = sum((stratum.draw(rng) for stratum in strata), start=np.zeros(DRAWS))
 
     def estimate(form: Callable[[np.ndarray], np.ndarray], name: str) -> Estimate:
         value, (low, high) = float(form(real)), np.percentile(form(draws), [TAIL, 100 - TAIL])
@@ -74,24 +74,24 @@ def correct(true: int, strata: Sequence[Checked], rng: np.random.Generator) -> d
     uncorrected = true / (true + false)
     return {
         "uncorrected": Estimate(uncorrected, uncorrected, uncorrected, "exact"),
-        "consistent": estimate(lambda found: 1 - found / (true + false), "consistent"),
-        "paper": estimate(lambda found: true / (true + found), "paper"),
+        "consistent": estimate(lambda real_ones: 1 - real_ones / (true + false), "consistent"),
+        "paper": estimate(lambda real_ones: true / (true + real_ones), "paper"),
     }
 
 
-def compare(one: Checked, other: Checked) -> float:
+def compare(first: Checked, second: Checked) -> float:
     """Return the two-sided p of the Mann–Whitney test: are two matchers' putative false positives equally often real?
 
     Both must have labels. Source: Mussmann, Jia and Liang (2020), section 5.3, where both are of the stratum *near*.
     """
-    samples = [np.repeat([1, 0], [stratum.real, stratum.labelled - stratum.real]) for stratum in (one, other)]
+    samples = [np.repeat([1, 0], [stratum.real, stratum.labelled - stratum.real]) for stratum in (first, second)]
     return float(mannwhitneyu(*samples, method="asymptotic").pvalue)
 
 
 def threshold_at(scores: np.ndarray, recall: float) -> float:
     """Return the highest threshold that this share of the positives reaches; scores: theirs, (k,), at least one."""
-    wanted = max(int(np.ceil(recall * len(scores) - 1e-9)), 1)
-    return float(np.sort(scores)[-wanted])
+    needed = max(int(np.ceil(recall * len(scores) - 1e-9)), 1)
+    return float(np.sort(scores)[-needed])
 
 
 def find_putative(
@@ -114,9 +114,9 @@ def find_putative(
     scores = rescored.replace(positives[:, 0], positives[:, 1], products)
     threshold = threshold_at(scores, recall) - TIE  # includes pairs that tie with the last positive
     top = MOST + len(scores) + 1
-    found = best_pairs(left, right, symmetric, top=top, threshold=threshold, rescored=rescored, progress=progress)
+    above = best_pairs(left, right, symmetric, top=top, threshold=threshold, rescored=rescored, progress=progress)
     known = positives[:, 0] * len(right) + positives[:, 1]
-    false = found.take(~np.isin(found.keys(len(right)), known))
+    false = above.take(~np.isin(above.keys(len(right)), known))
     if len(false) > MOST:
         raise InputError(
             f"at recall {recall:g} more than {MOST:,} pairs that gold does not list score {threshold:.3f} or more: "
@@ -133,8 +133,8 @@ def near(
     left, right: the vectors of the same items under the pre-trained encoder. In one list it is enough that either item
     is a neighbour of the other.
     """
-    found = nearest(left, right, NEAR, symmetric, progress=progress)
-    return np.isin(pairs.keys(len(right)), found.keys(len(right)))
+    neighbours = nearest(left, right, NEAR, symmetric, progress=progress)
+    return np.isin(pairs.keys(len(right)), neighbours.keys(len(right)))
 
 
 def lowest(numbers: np.ndarray, stratum: np.ndarray, n: int) -> np.ndarray:

@@ -37,8 +37,8 @@ def why_all_negative(dataset: Dataset) -> str:
     """Return why nothing can be measured or trained if gold names negatives alone; empty if it does not."""
     if len(dataset.positives) or not len(dataset.given):
         return ""
-    what = f"no known pair is positive ({len(dataset.given):,} negative), and figures over all pairs need positives"
-    return f"{what}: add pairs with label 1, or check the column label"
+    problem = f"no known pair is positive ({len(dataset.given):,} negative), and figures over all pairs need positives"
+    return f"{problem}: add pairs with label 1, or check the column label"
 
 
 def why_none_to_measure(dataset: Dataset) -> str:
@@ -47,14 +47,14 @@ def why_none_to_measure(dataset: Dataset) -> str:
         return why_all_negative(dataset) or "no known pair is a match of two texts: add pairs with label 1"
     known = np.concatenate([dataset.positives, dataset.given[:, :2]])
     groups = len(np.unique(components(len(dataset.texts), known)[dataset.positives[:, 0]]))
-    where = f"none of the {len(dataset.positives):,} known matches is a pair of texts kept for measuring"
+    problem = f"none of the {len(dataset.positives):,} known matches is a pair of texts kept for measuring"
     if dataset.symmetric and groups == 1:
-        return f"{where}: they all belong to one group, which is never divided; add known matches of other texts"
-    return f"{where}: use a larger --test-fraction, or another --seed"
+        return f"{problem}: they all belong to one group, which is never divided; add known matches of other texts"
+    return f"{problem}: use a larger --test-fraction, or another --seed"
 
 
-def _of_pairs(found: np.ndarray, positive: np.ndarray) -> dict[str, float]:
-    return {"stated_accuracy": float((found == positive).mean()), "stated_f1": pair_f1(found, positive)}
+def _of_pairs(predicted: np.ndarray, positive: np.ndarray) -> dict[str, float]:
+    return {"stated_accuracy": float((predicted == positive).mean()), "stated_f1": pair_f1(predicted, positive)}
 
 
 def _of_questions(
@@ -70,13 +70,13 @@ def _of_questions(
     }
 
 
-def pair_f1(found: np.ndarray, positive: np.ndarray) -> float:
+def pair_f1(predicted: np.ndarray, positive: np.ndarray) -> float:
     """Return the F1 over pairs, one reading of the paper's a-F1.
 
     Arrays (n,) bool; at least one pair is positive.
     """
-    true = float((found & positive).sum())
-    return Confusion(true, float(found.sum()) - true, float(positive.sum())).figures()["f1"]
+    true = float((predicted & positive).sum())
+    return Confusion(true, float(predicted.sum()) - true, float(positive.sum())).figures()["f1"]
 
 
 def question_f1(questions: np.ndarray, scores: np.ndarray, positive: np.ndarray, threshold: float) -> float:
@@ -87,10 +87,10 @@ def question_f1(questions: np.ndarray, scores: np.ndarray, positive: np.ndarray,
     """
     order = np.lexsort((-scores, questions))
     best = order[np.unique(questions[order], return_index=True)[1]]
-    found = scores[best] >= threshold
-    true = float((found & positive[best]).sum())
+    predicted = scores[best] >= threshold
+    true = float((predicted & positive[best]).sum())
     answerable = len(np.unique(questions[positive]))
-    return Confusion(true, float(found.sum()) - true, answerable).figures()["f1"]
+    return Confusion(true, float(predicted.sum()) - true, answerable).figures()["f1"]
 
 
 def question_map(questions: np.ndarray, scores: np.ndarray, positive: np.ndarray) -> float:

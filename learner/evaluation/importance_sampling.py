@@ -13,7 +13,7 @@ import numpy as np
 
 from allpairs.db.estimate import Estimate
 from allpairs.learner.evaluation.calibration import BINS, Reliability, bin_of, cuts, reliability
-from allpairs.learner.evaluation.exact import AllPairs, bar_edges, histogram
+from allpairs.learner.evaluation.exact import AllPairs, bar_edges, score_histogram
 from allpairs.learner.metrics.average_precision import Confusion, Curve, curve_from_counts, figures
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.exact import Pairs
@@ -48,10 +48,12 @@ class Stratum:
 
 def false_positives(strata: Sequence[Stratum], thresholds: np.ndarray) -> np.ndarray:
     """Return the estimated number of negatives that score at least each threshold, (k,) float64; unbiased (A.2)."""
-    return sum((one.weight * _at_least(one.scores, thresholds) for one in strata), start=np.zeros(len(thresholds)))
+    return sum(
+        (stratum.weight * _at_least(stratum.scores, thresholds) for stratum in strata), start=np.zeros(len(thresholds))
+    )
 
 
-def estimate(
+def estimate_from_strata(
     positives: np.ndarray,
     strata: Sequence[Stratum],
     method: str,
@@ -63,13 +65,13 @@ def estimate(
     positives: (k,) scores of all positives, at least one. An output layer with a threshold adds the figures at it and
     the calibration error.
     """
-    counts = _Counts.of(positives, strata, layer)
+    counts = _FixedCounts.of(positives, strata, layer)
     false = false_positives(strata, counts.cuts)
     curve = counts.curve(false)
     values = counts.values(false, counts.p)
-    at = curve.spread(POINTS)
-    worse, better = _draw_both(counts, strata, at, rng)
-    scored = sum(len(one.scores) for one in strata)
+    points = curve.spread(POINTS)
+    worse, better = _draw_both(counts, strata, points, rng)
+    scored = sum(len(stratum.scores) for stratum in strata)
     return AllPairs(
         counts.pairs,
         len(positives),
@@ -77,7 +79,7 @@ def estimate(
             name: _estimate(value, worse.values[name], better.values[name], method, scored)
             for name, value in values.items()
         },
-        _with_band(curve.take(at), worse.precision, better.precision),
+        _with_band(curve.take(points), worse.precision, better.precision),
         _histogram(positives, strata, counts.pairs),
         _as_rows(len(positives), strata),
     )
@@ -87,7 +89,7 @@ _NOTHING = Reliability(np.zeros(BINS), np.zeros(BINS), np.zeros(BINS))
 
 
 @dataclass(frozen=True)
-class _Counts:
+class _FixedCounts:
     """The parts of the figures that do not depend on the negatives.
 
     cuts: (k,) descending scores: those of positives and those between the bins of p; true: (k,) positives that score as
@@ -106,7 +108,7 @@ class _Counts:
     pairs: int
 
     @classmethod
-    def of(cls, positives: np.ndarray, strata: Sequence[Stratum], layer: OutputLayer | None) -> "_Counts":
+    def of(cls, positives: np.ndarray, strata: Sequence[Stratum], layer: OutputLayer | None) -> "_FixedCounts":
         parting = cuts(layer)
         ascending = np.union1d(positives, parting)
         descending = ascending[::-1]
@@ -119,25 +121,25 @@ class _Counts:
             reliability(layer.probability(positives), True) if layer else _NOTHING,
             *_mean_p(strata, layer),
             len(positives),
-            len(positives) + sum(one.size for one in strata),
+            len(positives) + sum(stratum.size for stratum in strata),
         )
 
     def curve(self, false: np.ndarray) -> Curve:
-        at = self.ranked
-        return curve_from_counts(self.cuts[at], self.true[at], false[at], self.positives)
+        ranked = self.ranked
+        return curve_from_counts(self.cuts[ranked], self.true[ranked], false[ranked], self.positives)
 
     def values(self, false: np.ndarray, p: np.ndarray) -> dict[str, float]:
         """Return every figure by name, from the false positives (k,) at the cuts and their mean p (20,) by bin."""
-        at = None
+        confusion = None
         calibrated = {}
         if len(self.binned):
             threshold = self.binned[BINS // 2 - 1]
-            at = Confusion(float(self.true[threshold]), float(false[threshold]), self.positives)
+            confusion = Confusion(float(self.true[threshold]), float(false[threshold]), self.positives)
             negatives = self.pairs - self.positives
             pairs = -np.diff(np.r_[negatives, false[self.binned], 0.0])
-            found = Reliability(pairs, pairs * p, np.zeros(BINS))
-            calibrated = {"calibration_error": (self.known + found).error}
-        return {**figures(self.curve(false), at), "positives": float(self.positives), **calibrated}
+            of_negatives = Reliability(pairs, pairs * p, np.zeros(BINS))
+            calibrated = {"calibration_error": (self.known + of_negatives).error}
+        return {**figures(self.curve(false), confusion), "positives": float(self.positives), **calibrated}
 
 
 def _mean_p(strata: Sequence[Stratum], layer: OutputLayer | None) -> tuple[np.ndarray, np.ndarray]:
@@ -148,30 +150,30 @@ def _mean_p(strata: Sequence[Stratum], layer: OutputLayer | None) -> tuple[np.nd
     middles = (np.arange(BINS) + 0.5) / BINS
     if layer is None:
         return middles, np.zeros(BINS)
-    seen = [reliability(layer.probability(one.scores), False, one.weight) for one in strata]
-    total = sum(seen, start=_NOTHING)
-    held = total.pairs > 0
-    mean = np.divide(total.p, total.pairs, out=middles, where=held)
-    variance = sum((_spread(one, layer, mean) for one in strata), start=np.zeros(BINS))
-    return mean, np.divide(np.sqrt(variance), total.pairs, out=np.zeros(BINS), where=held)
+    by_stratum = [reliability(layer.probability(stratum.scores), False, stratum.weight) for stratum in strata]
+    total = sum(by_stratum, start=_NOTHING)
+    nonempty = total.pairs > 0
+    mean = np.divide(total.p, total.pairs, out=middles, where=nonempty)
+    variance = sum((_spread(stratum, layer, mean) for stratum in strata), start=np.zeros(BINS))
+    return mean, np.divide(np.sqrt(variance), total.pairs, out=np.zeros(BINS), where=nonempty)
 
 
 def _spread(stratum: Stratum, layer: OutputLayer, mean: np.ndarray) -> np.ndarray:
     """Return what a stratum's sample adds to the variance of the sum of p in each bin, (20,)."""
     p = layer.probability(stratum.scores)
-    at = bin_of(p)
+    place = bin_of(p)
     unseen = stratum.unseen / stratum.size if stratum.size else 0.0
-    return stratum.weight**2 * unseen * np.bincount(at, (p - mean[at]) ** 2, BINS)
+    return stratum.weight**2 * unseen * np.bincount(place, (p - mean[place]) ** 2, BINS)
 
 
 @dataclass(frozen=True)
 class _Sample:
     """A sampled stratum: the buckets between cuts that can hold pairs, their Dirichlet shape, and the unseen pairs.
 
-    at: (k,) positions of cuts, the first 0; shape: (k + 1,) float64, the last for the pairs below all cuts.
+    positions: (k,) positions of cuts, the first 0; shape: (k + 1,) float64, the last for the pairs below all cuts.
     """
 
-    at: np.ndarray
+    positions: np.ndarray
     shape: np.ndarray
     unseen: int
 
@@ -179,10 +181,10 @@ class _Sample:
     def of(cls, stratum: Stratum, cuts: np.ndarray, above: float, below: float) -> "_Sample":
         """Return the sample with `above` pairs added above all cuts, and `below` pairs below them."""
         between = np.diff(_at_least(stratum.scores, cuts), prepend=0).astype(np.float64)
-        under = len(stratum.scores) - between.sum() + below
+        below_all = len(stratum.scores) - between.sum() + below
         between[0] += above
-        at = np.union1d([0], np.flatnonzero(between))
-        return cls(at, np.r_[between[at], under], stratum.unseen)
+        positions = np.union1d([0], np.flatnonzero(between))
+        return cls(positions, np.r_[between[positions], below_all], stratum.unseen)
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Draw the number of unseen pairs in each bucket, (k,) int64."""
@@ -198,7 +200,9 @@ class _Draws:
     precision: np.ndarray
 
 
-def _draw_both(counts: _Counts, strata: Sequence[Stratum], at: np.ndarray, rng: np.random.Generator) -> list[_Draws]:
+def _draw_both(
+    counts: _FixedCounts, strata: Sequence[Stratum], points: np.ndarray, rng: np.random.Generator
+) -> list[_Draws]:
     """Return draws for the worse end of an interval, and for the better one.
 
     In a sampled stratum the shares of its pairs between the cuts are Dirichlet, and the unseen pairs multinomial. For
@@ -207,26 +211,26 @@ def _draw_both(counts: _Counts, strata: Sequence[Stratum], at: np.ndarray, rng: 
     Clopper and Pearson's, of Beta(k + 1, n − k) and Beta(k, n − k + 1); with several, the worse one is Fay and Feuer's,
     with gamma for Poisson counts.
     """
-    sampled = [one for one in strata if one.unseen]
-    seen = sum((_at_least(one.scores, counts.cuts) for one in strata), start=np.zeros(len(counts.cuts)))
-    heaviest = max(sampled, key=lambda one: one.unseen / len(one.scores), default=None)
-    worse = [_Sample.of(one, counts.cuts, float(one is heaviest), 0.0) for one in sampled]
-    better = [_Sample.of(one, counts.cuts, 0.0, 1.0) for one in sampled]
-    return [_draws(counts, samples, seen, at, rng) for samples in (worse, better)]
+    sampled = [stratum for stratum in strata if stratum.unseen]
+    scored = sum((_at_least(stratum.scores, counts.cuts) for stratum in strata), start=np.zeros(len(counts.cuts)))
+    heaviest = max(sampled, key=lambda stratum: stratum.unseen / len(stratum.scores), default=None)
+    worse = [_Sample.of(stratum, counts.cuts, float(stratum is heaviest), 0.0) for stratum in sampled]
+    better = [_Sample.of(stratum, counts.cuts, 0.0, 1.0) for stratum in sampled]
+    return [_draws(counts, samples, scored, points, rng) for samples in (worse, better)]
 
 
 def _draws(
-    counts: _Counts, samples: list[_Sample], seen: np.ndarray, at: np.ndarray, rng: np.random.Generator
+    counts: _FixedCounts, samples: list[_Sample], scored: np.ndarray, points: np.ndarray, rng: np.random.Generator
 ) -> _Draws:
     rows = []
     precision = []
     for _ in range(DRAWS if samples else 1):
-        unseen = np.zeros(len(seen))
+        unseen = np.zeros(len(scored))
         for sample in samples:
-            unseen[sample.at] += sample.draw(rng)
-        false = seen + np.cumsum(unseen)
+            unseen[sample.positions] += sample.draw(rng)
+        false = scored + np.cumsum(unseen)
         rows.append(counts.values(false, counts.p + counts.p_error * rng.standard_normal(BINS)))
-        precision.append(counts.curve(false).precision[at])
+        precision.append(counts.curve(false).precision[points])
     names = set.intersection(*(set(row) for row in rows))
     return _Draws({name: np.array([row[name] for row in rows]) for name in names}, np.array(precision))
 
@@ -245,18 +249,26 @@ def _with_band(curve: Curve, worse: np.ndarray, better: np.ndarray) -> Curve:
 
 
 def _histogram(positives: np.ndarray, strata: Sequence[Stratum], pairs: int) -> dict[str, list[float] | int]:
-    highest = max(float(scores.max()) for scores in (positives, *(one.scores for one in strata)) if len(scores))
+    highest = max(float(scores.max()) for scores in (positives, *(stratum.scores for stratum in strata)) if len(scores))
     edges = bar_edges(float(positives.min()), max(1.0001, highest))
-    negatives = sum((one.weight * np.histogram(one.scores, edges)[0] for one in strata), start=np.zeros(len(edges) - 1))
-    return histogram(positives, edges, negatives, pairs)
+    negatives = sum(
+        (stratum.weight * np.histogram(stratum.scores, edges)[0] for stratum in strata), start=np.zeros(len(edges) - 1)
+    )
+    return score_histogram(positives, edges, negatives, pairs)
 
 
 def _as_rows(positives: int, strata: Sequence[Stratum]) -> list[dict[str, Any]]:
     """Return the contents of each part of all pairs; the positives are a part that was scored completely."""
     known = {"name": "known positives", "size": positives, "sampled": positives, "positives": positives, "weight": 1.0}
     parts = [
-        {"name": one.name, "size": one.size, "sampled": len(one.scores), "positives": 0, "weight": one.weight}
-        for one in strata
+        {
+            "name": stratum.name,
+            "size": stratum.size,
+            "sampled": len(stratum.scores),
+            "positives": 0,
+            "weight": stratum.weight,
+        }
+        for stratum in strata
     ]
     return [known, *parts]
 

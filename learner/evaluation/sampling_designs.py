@@ -49,13 +49,13 @@ class Population:
 
     def draw(self, n: int, barred: Callable[[np.ndarray, np.ndarray], np.ndarray], rng: np.random.Generator) -> Pairs:
         """Draw n distinct pairs uniformly from those not barred, in random order (fewer where fewer exist)."""
-        wanted = n
+        size = n
         while True:
-            wanted = min(self.pairs, 2 * wanted + 1_000)
-            numbers = rng.choice(self.pairs, size=wanted, replace=False)
+            size = min(self.pairs, 2 * size + 1_000)
+            numbers = rng.choice(self.pairs, size=size, replace=False)
             left, right = pairs_numbered(numbers, len(self.left), len(self.right), self.symmetric)
             free = ~barred(left, right)
-            if free.sum() >= n or wanted == self.pairs:
+            if free.sum() >= n or size == self.pairs:
                 left = left[free][:n]
                 right = right[free][:n]
                 return Pairs(left, right, np.zeros(len(left), dtype=np.float32))
@@ -64,8 +64,8 @@ class Population:
 def near_negatives(population: Population, rng: np.random.Generator, progress: Progress = no_progress) -> Pairs:
     """Return the negatives among each text's 100 nearest neighbours, each pair once (the paper's Table 1)."""
     sides = population.left, population.right
-    found = near_pairs(*sides, NEAR, population.symmetric, rng, progress=progress).pairs
-    return found.take(~np.isin(population.keys(found.left, found.right), population.positive_keys))
+    neighbours = near_pairs(*sides, NEAR, population.symmetric, rng, progress=progress).pairs
+    return neighbours.take(~np.isin(population.keys(neighbours.left, neighbours.right), population.positive_keys))
 
 
 def near_random(
@@ -77,9 +77,9 @@ def near_random(
     """
     near = near_negatives(population, rng, progress)
     known = np.union1d(population.keys(near.left, near.right), population.positive_keys)
-    others = population.draw(n, lambda left, right: np.isin(population.keys(left, right), known), rng)
+    random_pairs = population.draw(n, lambda left, right: np.isin(population.keys(left, right), known), rng)
     rest = population.pairs - len(population.positives) - len(near)
-    return _scored(["near", "random"], [len(near), rest], [near, others], score)
+    return _scored(["near", "random"], [len(near), rest], [near, random_pairs], score)
 
 
 def stratified(
@@ -91,9 +91,9 @@ def stratified(
     """
     edges, sizes = _edges(population, progress)
     share = np.sqrt(sizes) / np.sqrt(sizes).sum()
-    wanted = np.minimum(sizes, np.ceil(n * share).astype(np.int64))
-    drawn = _draw_above(population, edges, sizes[:-1], wanted[:-1], rng, progress)
-    drawn.append(_draw_below(population, _lowest(edges), int(wanted[-1]), rng))
+    sample_sizes = np.minimum(sizes, np.ceil(n * share).astype(np.int64))
+    drawn = _draw_above(population, edges, sizes[:-1], sample_sizes[:-1], rng, progress)
+    drawn.append(_draw_below(population, _lowest(edges), int(sample_sizes[-1]), rng))
     return _scored(_names(edges), sizes.tolist(), drawn, score)
 
 
@@ -101,17 +101,17 @@ def _scored(names: Sequence[str], sizes: Sequence[int], drawn: Sequence[Pairs], 
     """Return the strata, all their pairs scored in one call."""
     left, right = (np.concatenate([getattr(pairs, side) for pairs in drawn]) for side in ("left", "right"))
     parts = np.split(score(left, right), np.cumsum([len(pairs) for pairs in drawn])[:-1])
-    return [Stratum(*each) for each in zip(names, sizes, parts, drawn, strict=True)]
+    return [Stratum(*columns) for columns in zip(names, sizes, parts, drawn, strict=True)]
 
 
 def _edges(population: Population, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
     """Return the descending lower edges of all strata but the lowest, and each stratum's exact number of negatives."""
     fine = np.linspace(-1.001, 1.001, 4_097)
     counts = np.zeros(4_096)
-    for block, done in _blocks(population):
+    for block, share in _blocks(population):
         scores = block.scores[torch.isfinite(block.scores)]
         counts += torch.histc(scores, 4_096, float(fine[0]), float(fine[-1])).cpu().numpy()
-        progress("strata", done)
+        progress("strata", share)
     above = np.cumsum(counts[::-1])[::-1]  # negatives from each fine bin up
     goals = TOP * (2.0 ** np.arange(1, 64) - 1)
     goals = goals[goals < max(BULK * population.pairs, TOP + 1)]
@@ -119,8 +119,8 @@ def _edges(population: Population, progress: Progress) -> tuple[np.ndarray, np.n
     cuts = cuts[(cuts > 0) & (cuts < 4_096)]
     cumulative = np.r_[above[cuts], population.pairs - len(population.positives)]
     sizes = np.diff(cumulative, prepend=0).astype(np.int64)
-    kept = np.r_[sizes[:-1] > 0]
-    return fine[cuts][kept], np.r_[sizes[:-1][kept], sizes[-1]]
+    nonempty = np.r_[sizes[:-1] > 0]
+    return fine[cuts][nonempty], np.r_[sizes[:-1][nonempty], sizes[-1]]
 
 
 def _lowest(edges: np.ndarray) -> float:
@@ -132,7 +132,7 @@ def _draw_above(
     population: Population,
     edges: np.ndarray,
     sizes: np.ndarray,
-    wanted: np.ndarray,
+    sample_sizes: np.ndarray,
     rng: np.random.Generator,
     progress: Progress,
 ) -> list[Pairs]:
@@ -141,20 +141,20 @@ def _draw_above(
     Every pair gets a random number; the smallest numbers of a stratum are its sample. Only numbers that can be among
     them are kept: up to six standard deviations above the wanted share.
     """
-    share = wanted / sizes
+    share = sample_sizes / sizes
     bound = np.minimum(1.0, share + 6 * np.sqrt(share / sizes) + 20 / sizes)
-    kept: list[list[np.ndarray]] = [[] for _ in edges]
-    for block, done in _blocks(population):
-        rows, columns = (at.cpu().numpy() for at in (block.scores >= _lowest(edges)).nonzero(as_tuple=True))
+    by_stratum: list[list[np.ndarray]] = [[] for _ in edges]
+    for block, share_done in _blocks(population):
+        rows, columns = (place.cpu().numpy() for place in (block.scores >= _lowest(edges)).nonzero(as_tuple=True))
         scores = block.scores[rows, columns].cpu().numpy()
         stratum = np.searchsorted(-edges, -scores)  # the first edge that is at most the score
         number = rng.random(len(scores))
         low = number < bound[stratum]
-        found = np.column_stack([number, rows + block.row, columns + block.column, stratum])[low]
-        for at in np.unique(stratum[low]):
-            kept[at].append(found[found[:, 3] == at])
-        progress("sample", done)
-    return [_smallest(np.concatenate(parts), int(n)) for parts, n in zip(kept, wanted, strict=True)]
+        candidates = np.column_stack([number, rows + block.row, columns + block.column, stratum])[low]
+        for place in np.unique(stratum[low]):
+            by_stratum[place].append(candidates[candidates[:, 3] == place])
+        progress("sample", share_done)
+    return [_smallest(np.concatenate(parts), int(n)) for parts, n in zip(by_stratum, sample_sizes, strict=True)]
 
 
 def _smallest(numbered: np.ndarray, n: int) -> Pairs:
@@ -168,17 +168,17 @@ def _draw_below(population: Population, edge: float, n: int, rng: np.random.Gene
     positive = population.positive_keys
 
     def barred(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        scores = cosines(np.asarray(population.left), np.asarray(population.right), left, right)
+        scores = pair_cosines(np.asarray(population.left), np.asarray(population.right), left, right)
         return (scores >= edge) | np.isin(population.keys(left, right), positive)
 
     return population.draw(n, barred, rng)
 
 
-def cosines(left: np.ndarray, right: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def pair_cosines(left: np.ndarray, right: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Return the cosine of each pair of rows of unit vectors, (n,) float32."""
     parts = [
-        np.einsum("nd,nd->n", left[rows[at : at + CHUNK]], right[columns[at : at + CHUNK]])
-        for at in range(0, len(rows), CHUNK)
+        np.einsum("nd,nd->n", left[rows[start : start + CHUNK]], right[columns[start : start + CHUNK]])
+        for start in range(0, len(rows), CHUNK)
     ]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.float32)
 

@@ -20,7 +20,7 @@ from allpairs.learner.evaluation.audit.files_estimate import measure_labels
 from allpairs.learner.evaluation.audit.label_files import NEEDED, OF_RATER, OPTIONAL, read_audit
 from allpairs.learner.evaluation.exact import AllPairs
 from allpairs.learner.evaluation.given_pairs import given_figures, why_all_negative
-from allpairs.learner.evaluation.importance_sampling import Stratum, estimate
+from allpairs.learner.evaluation.importance_sampling import Stratum, estimate_from_strata
 from allpairs.learner.evaluation.sampling_designs import (
     NEAR_RANDOM,
     STRATIFIED,
@@ -245,7 +245,7 @@ def _sampled(dataset: Dataset, scorer: Scorer, method: Method, progress: Progres
     else:
         population = population_of(dataset, method.base, progress)
         strata = DESIGNS[str(method.name)](population, score, method.sample, rng, progress)
-    return estimate(score(*positives.T), strata, str(method.name), rng, scorer.layer)
+    return estimate_from_strata(score(*positives.T), strata, str(method.name), rng, scorer.layer)
 
 
 def population_of(dataset: Dataset, base: str, progress: Progress = no_progress) -> Population:

@@ -18,7 +18,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.evaluation.false_negatives import Checked, correct, threshold_at
+from allpairs.learner.evaluation.false_negatives import Checked, corrected_precision, threshold_at
 from allpairs.learner.evaluation.importance_sampling import Stratum
 from allpairs.learner.evaluation.sampling_designs import near_random
 from allpairs.learner.files.evaluate import dataset_for, load_scorer, population_of, why_unmeasurable
@@ -125,7 +125,7 @@ def corrected_by(path: Path, rng: np.random.Generator) -> dict[str, Estimate]:
     strata = [
         Checked(size, len(labels.get(name, ())), labels.get(name, []).count(False)) for name, size in sizes.items()
     ]
-    return correct(true, strata, rng)
+    return corrected_precision(true, strata, rng)
 
 
 def _count(value: str, path: Path, row: int, column: str) -> int:

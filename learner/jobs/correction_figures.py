@@ -12,7 +12,7 @@ from allpairs.db.labels.answers import current_labels
 from allpairs.db.projects.corrections import correction_designs
 from allpairs.db.projects.projects import project_settings
 from allpairs.db.schema.tables import Design, Task
-from allpairs.learner.evaluation.false_negatives import Checked, compare, correct
+from allpairs.learner.evaluation.false_negatives import Checked, compare, corrected_precision
 
 Labels = dict[tuple[int, int], AnswerKind]
 
@@ -52,7 +52,7 @@ def _checked(answers: Sequence[tuple[int | None, AnswerKind | None]], stratum: i
 
 def _figures(design: Design, checked: Sequence[Checked], rng: np.random.Generator) -> dict[str, Any]:
     """Return the number of labels, for each stratum those `sampled` and `false`, and the precisions."""
-    forms = correct(design.details["true"], checked, rng)
+    forms = corrected_precision(design.details["true"], checked, rng)
     return {
         "labels": sum(one.labelled for one in checked),
         "sampled": [one.labelled for one in checked],

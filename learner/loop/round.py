@@ -10,7 +10,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.evaluation.exact import TIE, AllPairs, evaluate_exact
 from allpairs.learner.evaluation.given_pairs import given_figures
-from allpairs.learner.evaluation.importance_sampling import estimate
+from allpairs.learner.evaluation.importance_sampling import estimate_from_strata
 from allpairs.learner.evaluation.sampling_designs import NEAR_RANDOM, Population, near_random
 from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.models.cosine_bert import Labelled
@@ -185,4 +185,4 @@ def _sampled(dataset: Dataset, scorer: VectorScorer, seed: int, progress: Progre
 
     rng = np.random.default_rng(seed)
     strata = near_random(population, score, SAMPLED, rng, progress)
-    return estimate(score(*positives.T), strata, NEAR_RANDOM, rng, scorer.layer)
+    return estimate_from_strata(score(*positives.T), strata, NEAR_RANDOM, rng, scorer.layer)

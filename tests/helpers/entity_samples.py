@@ -7,8 +7,8 @@ import numpy as np
 from allpairs.db.domain import Clustering
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
-from allpairs.learner.evaluation.entities.drawing import Bands, Corpus, Plan, draw_pairs, make_plan
-from allpairs.learner.evaluation.entities.sample import Sample
+from allpairs.learner.evaluation.entities.drawing import Bands, Plan, TextPopulation, draw_pairs, make_plan
+from allpairs.learner.evaluation.entities.sample import EntitySample
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.links import Links
 from allpairs.learner.search.top_pairs import best_pairs
@@ -23,8 +23,8 @@ class World:
     group: np.ndarray
     ranking: Ranking
 
-    def corpus(self, seed: int) -> Corpus:
-        return Corpus(self.sides, seed)
+    def corpus(self, seed: int) -> TextPopulation:
+        return TextPopulation(self.sides, seed)
 
 
 def make_world(n: int = 400, two_lists: bool = False, noise: float = 0.11, least: float = 0.55) -> World:
@@ -42,15 +42,15 @@ def make_world(n: int = 400, two_lists: bool = False, noise: float = 0.11, least
     return World(sides, entity, clustered(links, Clustering.CONNECTED, least), rank_all(left, right, not two_lists))
 
 
-def drawn(world: World, n: int, seed: int) -> Sample:
+def drawn(world: World, n: int, seed: int) -> EntitySample:
     """Return a sample of n texts, all of whose drawn pairs are answered with the truth."""
     corpus = world.corpus(seed)
-    return Sample.answered(corpus, make_plan(corpus, world.ranking, world.group, n), world.entity)
+    return EntitySample.answered(corpus, make_plan(corpus, world.ranking, world.group, n), world.entity)
 
 
-def complete(world: World) -> Sample:
+def complete(world: World) -> EntitySample:
     """Return all texts with all their pairs, answered with the truth."""
     corpus, n = world.corpus(0), len(world.entity)
     bands = Bands(np.array([-np.inf]), np.ones(1))
     pairs = [draw_pairs(corpus, bands, world.group, text) for text in range(n)]
-    return Sample.answered(corpus, Plan(bands, np.arange(n), np.ones(n), pairs), world.entity)
+    return EntitySample.answered(corpus, Plan(bands, np.arange(n), np.ones(n), pairs), world.entity)

@@ -37,20 +37,20 @@ def gain_of(
     rates: np.ndarray, sizes: np.ndarray, band: np.ndarray | None = None, known: np.ndarray | None = None
 ) -> Gain:
     """Return the gain of labels, from draws (draws, h) of the strata's shares of positives; others: as in `Sample`."""
-    average = average_precision(rates, sizes, band, known)
-    apart = rates - rates.mean(0)
+    average = banded_average_precision(rates, sizes, band, known)
+    deviation = rates - rates.mean(0)
     noise = (rates * (1 - rates)).mean(0) + LEAST
-    return Gain((average - average.mean()) @ apart / len(rates), noise, rates.var(0))
+    return Gain((average - average.mean()) @ deviation / len(rates), noise, rates.var(0))
 
 
-def average_precision(
+def banded_average_precision(
     rates: np.ndarray, sizes: np.ndarray, band: np.ndarray | None = None, known: np.ndarray | None = None
 ) -> np.ndarray:
     """Return AP (draws,) of bands with evenly spread positives: the precision in each band's middle."""
     first = first_strata(sizes, band)
-    beside = np.zeros(len(sizes)) if known is None else known
-    positives = np.add.reduceat(rates * sizes + beside, first, axis=1)
-    sizes = np.add.reduceat(sizes + beside, first)
+    known_positives = np.zeros(len(sizes)) if known is None else known
+    positives = np.add.reduceat(rates * sizes + known_positives, first, axis=1)
+    sizes = np.add.reduceat(sizes + known_positives, first)
     precision = np.minimum((np.cumsum(positives, 1) - positives / 2) / (np.cumsum(sizes) - sizes / 2), 1.0)
     return np.asarray((positives * precision).sum(1) / np.maximum(positives.sum(1), LEAST))
 

@@ -22,18 +22,18 @@ class Cells:
     known: np.ndarray | None
 
 
-def cells_of(sample: Sample) -> Cells:
+def audit_cells(sample: Sample) -> Cells:
     """Return the cells of a sample."""
-    said = sample.verdicts
-    if said is None:
+    verdicts = sample.verdicts
+    if verdicts is None:
         return Cells(sample.labels, sample.sizes, sample.band, sample.known)
-    split = np.repeat(said.read > 0, 2)
-    own = np.column_stack([sample.labels, np.zeros_like(sample.labels)]).ravel()
-    cells = cell_sizes(sample.sizes, said.read, said.called)
+    split = np.repeat(verdicts.read > 0, 2)
+    unsplit = np.column_stack([sample.labels, np.zeros_like(sample.labels)]).ravel()
+    cells = cell_sizes(sample.sizes, verdicts.read, verdicts.called)
     whole = np.column_stack([sample.sizes, np.zeros_like(sample.sizes)]).ravel()
-    band = np.arange(len(said.read)) if sample.band is None else sample.band
+    band = np.arange(len(verdicts.read)) if sample.band is None else sample.band
     known = None if sample.known is None else np.column_stack([sample.known, np.zeros(len(sample.known))]).ravel()
-    labels = np.where(split, said.labelled(sample.stratum).ravel(), own)
+    labels = np.where(split, verdicts.labelled(sample.stratum).ravel(), unsplit)
     return Cells(labels, np.where(split, cells, whole), np.repeat(band, 2), known)
 
 

@@ -23,16 +23,16 @@ ENOUGH = 15  # with this many labelled pairs above a rank, straight lines betwee
 
 
 @dataclass(frozen=True)
-class Found:
+class PositivesByRank:
     """Positives found down to a rank, in each draw: straight lines between the labelled pairs.
 
-    rank: (n + 1,) ascending from 0, of the labelled pairs among all pairs under the model; found: (draws, n + 1);
+    rank: (n + 1,) ascending from 0, of the labelled pairs among all pairs under the model; cumulative: (draws, n + 1);
     labels, positive: (n + 1,), the labelled pairs down to each rank, and the positives among them, by what they count
     for in their stratum.
     """
 
     rank: np.ndarray
-    found: np.ndarray
+    cumulative: np.ndarray
     labels: np.ndarray
     positive: np.ndarray
 
@@ -49,7 +49,7 @@ class Found:
     @property
     def positives(self) -> np.ndarray:
         """All positives, (draws,); where there are none, so few that every figure is 0."""
-        return np.maximum(self.found[:, -1], NONE)
+        return np.maximum(self.cumulative[:, -1], NONE)
 
     def until(self, rank: float, rng: np.random.Generator) -> np.ndarray:
         """Return the positives among the `rank` highest pairs, (draws,)."""
@@ -57,43 +57,47 @@ class Found:
             rank * self._doubted(self._between(rank)[:, None] / rank, np.array([rank]), rng)[:, 0], self.positives
         )
 
-    def down_to(self, rank: float) -> "Found":
+    def down_to(self, rank: float) -> "PositivesByRank":
         """Return the same for only the `rank` highest pairs, as if there were no others."""
         if rank >= self.rank[-1]:
             return self
         n = int(np.searchsorted(self.rank, rank))
-        found = np.column_stack([self.found[:, :n], self._between(rank)])
-        return Found(np.r_[self.rank[:n], rank], found, _longer(self.labels[:n]), _longer(self.positive[:n]))
+        cumulative = np.column_stack([self.cumulative[:, :n], self._between(rank)])
+        return PositivesByRank(
+            np.r_[self.rank[:n], rank], cumulative, _longer(self.labels[:n]), _longer(self.positive[:n])
+        )
 
     def _between(self, rank: float) -> np.ndarray:
         after = int(np.clip(np.searchsorted(self.rank, rank), 1, len(self.rank) - 1))
         low = self.rank[after - 1]
         high = self.rank[after]
         share = float(np.clip((rank - low) / max(high - low, 1e-9), 0.0, 1.0))
-        return (1 - share) * self.found[:, after - 1] + share * self.found[:, after]
+        return (1 - share) * self.cumulative[:, after - 1] + share * self.cumulative[:, after]
 
     def rank_at(self, recall: np.ndarray) -> np.ndarray:
         """Return the ranks at which those shares of the positives are found, (draws, k)."""
         goals = self._wanted(recall)
-        return np.array([self._reached(goal, found) for goal, found in zip(goals, self.found, strict=True)])
+        return np.array(
+            [self._reached(goal, cumulative) for goal, cumulative in zip(goals, self.cumulative, strict=True)]
+        )
 
-    def _reached(self, goal: np.ndarray, found: np.ndarray) -> np.ndarray:
+    def _reached(self, goal: np.ndarray, cumulative: np.ndarray) -> np.ndarray:
         """Return the first ranks down to which so many positives are found: in a tie of labelled pairs its last."""
-        after = np.clip(np.searchsorted(found, goal - SURE), 1, len(found) - 1)
+        after = np.clip(np.searchsorted(cumulative, goal - SURE), 1, len(cumulative) - 1)
         low = self.rank[after - 1]
         high = self.rank[after]
-        share = (goal - found[after - 1]) / np.maximum(found[after] - found[after - 1], SURE)
+        share = (goal - cumulative[after - 1]) / np.maximum(cumulative[after] - cumulative[after - 1], SURE)
         return np.where(self._labelled[after - 1], high, low + np.clip(share, 0.0, 1.0) * (high - low))
 
     def _wanted(self, recall: np.ndarray) -> np.ndarray:
         """Return the whole number of positives from which recall is at least this, (draws, k)."""
-        wanted: np.ndarray = np.ceil(self.positives[:, None] * recall - 1e-9)
-        return wanted
+        goal: np.ndarray = np.ceil(self.positives[:, None] * recall - 1e-9)
+        return goal
 
     def precision_at(self, recall: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the precision where those shares of the positives are found, (draws, k)."""
         rank = np.maximum(self.rank_at(recall), 1.0)
-        reached = [np.interp(row, self.rank, found) for row, found in zip(rank, self.found, strict=True)]
+        reached = [np.interp(row, self.rank, cumulative) for row, cumulative in zip(rank, self.cumulative, strict=True)]
         precision = np.minimum(reached / rank, 1.0)
         return self._doubted(precision, np.median(rank, axis=0), rng)
 
@@ -103,13 +107,13 @@ class Found:
         That applies where fewer than 15 labelled pairs lie above: a straight line from the top to the first of them
         would be too certain there. The labels give Beta(positives + ½, negatives + ½) (Jeffreys).
         """
-        at = np.searchsorted(self.rank, rank, side="right") - 1
-        labels = self.labels[at]
-        positives = self.positive[at]
-        alone = rng.beta(positives + 0.5, labels - positives + 0.5, size=precision.shape)
+        place = np.searchsorted(self.rank, rank, side="right") - 1
+        labels = self.labels[place]
+        positives = self.positive[place]
+        from_labels = rng.beta(positives + 0.5, labels - positives + 0.5, size=precision.shape)
         second = np.arange(len(precision)) % 2 == 1
         few = (labels < ENOUGH) & (labels < np.floor(rank))  # nothing is uncertain where every pair is labelled
-        return np.where(second[:, None] & few, alone, precision)
+        return np.where(second[:, None] & few, from_labels, precision)
 
     def average_precision(self) -> np.ndarray:
         """Return the mean precision at the positives, (draws,), where they lie anywhere between two labelled pairs.
@@ -118,22 +122,22 @@ class Found:
         j-th of them has on average 1 + c + q·(j − 1) positives down to it, where q = (g − 1)/(m − 1). The sum over j of
         g/m·(1 + c + q·(j − 1))/(a + j) is g/m·((1 + c − q·(1 + a))·(H(a + m) − H(a)) + q·m), with harmonic numbers H.
         """
-        above = self.found[:, :-1]
+        above = self.cumulative[:, :-1]
         low = self.rank[:-1]
         high = self.rank[1:]
-        gain = np.diff(self.found, axis=1)
+        gain = np.diff(self.cumulative, axis=1)
         pairs = high - low
         more = np.maximum(gain - 1, 0.0) / np.maximum(pairs - 1, SURE)
         harmonic = digamma(high + 1) - digamma(low + 1)
         spread = gain / pairs * ((1 + above - more * (1 + low)) * harmonic + more * pairs)
         # where a and b are close the two terms cancel, and the value at the middle is as good
         middle = gain * (1 + above + np.maximum(gain - 1, 0.0) / 2) / (low + (pairs + 1) / 2)
-        apart = np.where(pairs > CLOSE * high, spread, middle)
+        untied = np.where(pairs > CLOSE * high, spread, middle)
         # a tie of labelled pairs is one threshold; where the next rank is less than a pair away, so is what is between
-        together = gain * self.found[:, 1:] / high
+        together = gain * self.cumulative[:, 1:] / high
         tied = np.clip((np.diff(self.labels) - 1) / np.maximum(pairs - 1, SURE), 0.0, 1.0)
         tied = np.where(pairs < 1 + SURE, 1.0, tied)
-        return (tied * together + (1 - tied) * apart).sum(1) / self.positives
+        return (tied * together + (1 - tied) * untied).sum(1) / self.positives
 
 
 def _longer(counts: np.ndarray) -> np.ndarray:
@@ -141,7 +145,9 @@ def _longer(counts: np.ndarray) -> np.ndarray:
     return np.r_[counts, counts[-1:]]
 
 
-def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray, known: np.ndarray | None = None) -> Found:
+def positives_by_rank(
+    posterior: Posterior, positive: np.ndarray, ranks: np.ndarray, known: np.ndarray | None = None
+) -> PositivesByRank:
     """Return the positives found by rank, never more than pairs; ranks: (n,) of the labelled pairs under the model.
 
     Within each band of ranks the drawn positives are adjusted by the ranks, which are known (regression estimator):
@@ -151,21 +157,23 @@ def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray, know
     listed = np.sort(np.empty(0) if known is None else known)
     ends = _after_ties(np.r_[posterior.ends[:-1], posterior.ends[-1] + len(listed)], np.r_[ranks, listed])
     rank = np.unique(np.r_[0.0, ranks, ends, listed[_spread(len(listed))]])
-    given = np.diff(np.searchsorted(listed, rank, side="right"), prepend=0)
-    at = np.searchsorted(rank, ranks)
-    mass, pairs = (_summed(drawn, at, len(rank)) for drawn in (posterior.mass, posterior.pairs))
-    gap = np.maximum(np.diff(rank, prepend=0.0) - given, 1e-9)
+    listed_between = np.diff(np.searchsorted(listed, rank, side="right"), prepend=0)
+    place = np.searchsorted(rank, ranks)
+    mass, pairs = (_summed(drawn, place, len(rank)) for drawn in (posterior.mass, posterior.pairs))
+    gap = np.maximum(np.diff(rank, prepend=0.0) - listed_between, 1e-9)
     band = np.searchsorted(ends, rank)
     starts = np.unique(band, return_index=True)[1]
     for part in (slice(a, b) for a, b in zip(starts, [*starts[1:], len(rank)], strict=True)):
-        every = pairs[:, part].sum(1, keepdims=True)
-        share = mass[:, part].sum(1, keepdims=True) / np.maximum(every, 1e-300)
-        mass[:, part] += share * (every * gap[part] / gap[part].sum() - pairs[:, part])
-    found = np.maximum.accumulate(np.cumsum(mass, axis=1), axis=1)
-    found = np.minimum(np.minimum(found, mass.sum(1, keepdims=True)) + np.cumsum(given), rank)
+        band_pairs = pairs[:, part].sum(1, keepdims=True)
+        share = mass[:, part].sum(1, keepdims=True) / np.maximum(band_pairs, 1e-300)
+        mass[:, part] += share * (band_pairs * gap[part] / gap[part].sum() - pairs[:, part])
+    cumulative = np.maximum.accumulate(np.cumsum(mass, axis=1), axis=1)
+    cumulative = np.minimum(np.minimum(cumulative, mass.sum(1, keepdims=True)) + np.cumsum(listed_between), rank)
     counts = np.ones(len(ranks)) if posterior.counts is None else posterior.counts
-    labels, positives = (np.cumsum(np.bincount(at, some, len(rank)) + given) for some in (counts, counts * positive))
-    return Found(rank, found, labels, positives)
+    labels, positives = (
+        np.cumsum(np.bincount(place, weights, len(rank)) + listed_between) for weights in (counts, counts * positive)
+    )
+    return PositivesByRank(rank, cumulative, labels, positives)
 
 
 def _after_ties(ends: np.ndarray, ranks: np.ndarray) -> np.ndarray:
@@ -180,28 +188,28 @@ def _spread(n: int) -> np.ndarray:
     return np.unique(np.geomspace(1, n, POSITIONS).astype(np.int64)) - 1 if n > POSITIONS else np.arange(n)
 
 
-def _summed(drawn: np.ndarray, at: np.ndarray, points: int) -> np.ndarray:
+def _summed(drawn: np.ndarray, place: np.ndarray, points: int) -> np.ndarray:
     """Return the draws (draws, n) summed at each point, (draws, points)."""
     summed = np.zeros((points, len(drawn)))
-    np.add.at(summed, at, drawn.T)
+    np.add.at(summed, place, drawn.T)
     return summed.T
 
 
-def figures(found: Found, threshold_rank: float | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def figures(by_rank: PositivesByRank, threshold_rank: float | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Return draws (draws,) of each figure.
 
     threshold_rank: the number of pairs at or above the model's threshold, if it has one.
     """
     drawn = {
-        "average_precision": found.average_precision(),
-        "precision_at_recall_20": found.precision_at(np.array([0.2]), rng)[:, 0],
-        "positives": found.found[:, -1],
+        "average_precision": by_rank.average_precision(),
+        "precision_at_recall_20": by_rank.precision_at(np.array([0.2]), rng)[:, 0],
+        "positives": by_rank.cumulative[:, -1],
     }
     if threshold_rank is not None and threshold_rank >= 1:
-        true = found.until(threshold_rank, rng)
+        true = by_rank.until(threshold_rank, rng)
         drawn["precision"] = true / threshold_rank
-        drawn["recall"] = true / found.positives
-        drawn["f1"] = 2 * true / (found.positives + threshold_rank)
+        drawn["recall"] = true / by_rank.positives
+        drawn["f1"] = 2 * true / (by_rank.positives + threshold_rank)
     return drawn
 
 
@@ -216,10 +224,10 @@ def as_estimate(drawn: np.ndarray, labels: int, complete: bool = False) -> Estim
     return Estimate(float(drawn.mean()), float(low), float(high), METHOD, labels)
 
 
-def curve(found: Found, ranking: Ranking, rng: np.random.Generator) -> Curve:
+def audit_curve(by_rank: PositivesByRank, ranking: Ranking, rng: np.random.Generator) -> Curve:
     """Return precision by recall, with a 95 % band; scores are those of the median ranks."""
     recall = np.linspace(1 / POINTS, 1.0, POINTS)
-    rank = found.rank_at(recall)
-    precision = found.precision_at(recall, rng)
+    rank = by_rank.rank_at(recall)
+    precision = by_rank.precision_at(recall, rng)
     low, high = np.percentile(precision, TAILS, axis=0)
     return Curve(ranking.score(np.median(rank, axis=0)), recall, precision.mean(axis=0), low, high)

@@ -30,8 +30,8 @@ def measure_labels(
     ranking = rank_all(left, right, dataset.symmetric, progress, rescored=rescored)
     sample = labels.sample()
     if missing := labels_needed(sample.labels, sample.sizes):
-        what = f"{len(labels.positive):,} labels in {len(sample.sizes)} strata"
-        raise InputError(f"{what} are too few: label {missing} more, so that every stratum has {LEAST}")
+        problem = f"{len(labels.positive):,} labels in {len(sample.sizes)} strata"
+        raise InputError(f"{problem} are too few: label {missing} more, so that every stratum has {LEAST}")
     layer = scorer.layer
     view = View(ranking, scorer.score(labels.left, labels.right), layer.threshold if layer else None)
     posterior = draw_posterior(sample, rng, ranks=view.ranks[:, None])

@@ -57,12 +57,12 @@ def read_audit(path: Path, corpus: Corpus, dataset: Dataset) -> AuditLabels:
     A pair without a label was drawn all the same: it counts for its stratum, whose labels stand for it.
     Raises InputError with row and column, and if the strata have more pairs than there are.
     """
-    reader = _Reader(path, corpus, dataset)
+    reader = _AuditReader(path, corpus, dataset)
     named = column_names(path)
     stated = present_columns(OPTIONAL, named, path.name)
     rated = OF_RATER if present_columns(["verdict"], named, path.name) else ()
     if rated and "stratum" not in stated:
-        raise InputError(f"{path.name}: verdicts are counted by stratum: add the column 'stratum'")
+        raise InputError(f"{path.name}: verdicts are with_noun by stratum: add the column 'stratum'")
     columns = (*NEEDED, *stated, *rated)
     for number, values in read_rows(path, columns):
         reader.add(number, dict(zip(columns, map(str.strip, values), strict=True)))
@@ -70,7 +70,7 @@ def read_audit(path: Path, corpus: Corpus, dataset: Dataset) -> AuditLabels:
 
 
 @dataclass
-class _Reader:
+class _AuditReader:
     """Collects checked rows."""
 
     path: Path
@@ -82,7 +82,7 @@ class _Reader:
     stratum: list[float] = field(default_factory=list)
     sizes: dict[float, int] = field(default_factory=dict)  # stratum -> size
     bands: dict[float, int] = field(default_factory=dict)  # stratum -> band
-    said: list[int] = field(default_factory=list)
+    verdicts: list[int] = field(default_factory=list)
     read: dict[float, int] = field(default_factory=dict)  # stratum -> pairs that the rater has read
     called: dict[float, int] = field(default_factory=dict)  # stratum -> those that it calls positive
 
@@ -96,8 +96,8 @@ class _Reader:
         self._add_pair(row, values)
         inclusion = self._number(values["inclusion"], row, "inclusion")
         if not 0 < inclusion <= 1:
-            what = f"{shown(values['inclusion'])} is not a probability above 0 and up to 1; write the probability of"
-            raise bad(f"{what} drawing the pair", self.path, row, "inclusion")
+            problem = f"{shown(values['inclusion'])} is not a probability above 0 and up to 1; write the probability of"
+            raise bad(f"{problem} drawing the pair", self.path, row, "inclusion")
         self.positive.append(label_of(values["label"], self.path, row))
         self.inclusion.append(inclusion)
         stratum = self._number(values["stratum"], row, "stratum") if "stratum" in values else -inclusion
@@ -111,12 +111,12 @@ class _Reader:
 
     def _add_verdict(self, row: int, stratum: float, values: dict[str, str]) -> None:
         verdict = label_of(values["verdict"], self.path, row, "verdict")
-        self.said.append(UNREAD if verdict is None else YES if verdict else NO)
-        for of, column in ((self.read, "read"), (self.called, "called")):
-            self._add_of_stratum(of, row, stratum, column, values[column] or "0", least=0)
+        self.verdicts.append(UNREAD if verdict is None else YES if verdict else NO)
+        for counts, column in ((self.read, "read"), (self.called, "called")):
+            self._add_of_stratum(counts, row, stratum, column, values[column] or "0", least=0)
         if self.called[stratum] > self.read[stratum]:
-            what = f"{self.called[stratum]:,} pairs are called positive, but {self.read[stratum]:,} were read"
-            raise bad(what, self.path, row, "called")
+            problem = f"{self.called[stratum]:,} pairs are called positive, but {self.read[stratum]:,} were read"
+            raise bad(problem, self.path, row, "called")
 
     def labels(self) -> AuditLabels:
         left, right = np.array(list(self.pairs), dtype=np.int64).T
@@ -126,11 +126,11 @@ class _Reader:
         labelled = np.bincount(stratum[known], minlength=len(names))
         stated = [self.sizes.get(name) for name in names.tolist()]
         derived = np.bincount(stratum, 1 / inclusion).round().astype(int).tolist()
-        sizes = np.array([one or other for one, other in zip(stated, derived, strict=True)], dtype=np.int64)
+        sizes = np.array([size or estimate for size, estimate in zip(stated, derived, strict=True)], dtype=np.int64)
         for name, size, labels in zip(names.tolist(), sizes.tolist(), labelled.tolist(), strict=True):
             if labels > size:
-                what = f"stratum {name:g} has {with_noun(size, 'pair')} and {labels:,} of them are labelled"
-                raise InputError(f"{self.path.name}: {what}: correct the column 'size'")
+                problem = f"stratum {name:g} has {with_noun(size, 'pair')} and {labels:,} of them are labelled"
+                raise InputError(f"{self.path.name}: {problem}: correct the column 'size'")
         self._check_sum(int(sizes.sum()))
         band = self._band(names.tolist())
         verdicts = self._verdicts(names.tolist(), known)
@@ -143,16 +143,18 @@ class _Reader:
         """Return what the rater said, if the file tells."""
         if not any(self.read.values()):
             return None
-        read, called = (np.array([of[name] for name in strata], dtype=np.int64) for of in (self.read, self.called))
-        return Verdicts(np.array(self.said, dtype=np.int64)[known], read, called)
+        read, called = (
+            np.array([counts[name] for name in strata], dtype=np.int64) for counts in (self.read, self.called)
+        )
+        return Verdicts(np.array(self.verdicts, dtype=np.int64)[known], read, called)
 
     def _band(self, strata: list[float]) -> np.ndarray:
         """Return the band of each stratum, (strata,) int64 from 0."""
         stated = [self.bands[stratum] for stratum in strata] if self.bands else list(range(len(strata)))
         for stratum, band in zip(strata, stated, strict=True):
             if stated != sorted(stated) or stated.count(band) > 2:
-                what = f"stratum {stratum:g} is in band {band}, but bands are one or two strata, in their order"
-                raise InputError(f"{self.path.name}: {what}: correct the column 'band'")
+                problem = f"stratum {stratum:g} is in band {band}, but bands are one or two strata, in their order"
+                raise InputError(f"{self.path.name}: {problem}: correct the column 'band'")
         return np.unique(stated, return_inverse=True)[1].astype(np.int64)
 
     def _check_sum(self, pairs: int) -> None:
@@ -160,24 +162,24 @@ class _Reader:
             len(self.dataset.evaluation_left), len(self.dataset.evaluation_right), self.dataset.symmetric
         )
         if pairs > total:
-            what = f"the strata have {with_noun(pairs, 'pair')}, but there are only {total:,}"
-            raise InputError(f"{self.path.name}: {what}: use the labels of one design, with the same items")
+            problem = f"the strata have {with_noun(pairs, 'pair')}, but there are only {total:,}"
+            raise InputError(f"{self.path.name}: {problem}: use the labels of one design, with the same items")
 
     def _add_pair(self, row: int, values: dict[str, str]) -> None:
-        one, other = (self._item(row, which, values[("id1", "id2")[which]]) for which in (0, 1))
-        if one == other:
+        left, right = (self._item(row, side, values[("id1", "id2")[side]]) for side in (0, 1))
+        if left == right:
             raise bad("both ids name the same text; remove the row", self.path, row, "id2")
-        ordered = (min(one, other), max(one, other)) if self.dataset.symmetric else (one, other)
+        ordered = (min(left, right), max(left, right)) if self.dataset.symmetric else (left, right)
         before = self.pairs.setdefault(ordered, row)
         if before != row:
             raise bad(f"the pair is in row {before} already; keep one of the two", self.path, row, "id2")
 
-    def _item(self, row: int, which: int, name: str) -> int:
-        column = ("id1", "id2")[which]
-        item = self.known[which].position(name, self.path, row, column)
-        if item not in self.allowed[which]:
-            what = f"{shown(name)} is not an evaluation item; label pairs of evaluation items, or change --split"
-            raise bad(what, self.path, row, column)
+    def _item(self, row: int, side: int, name: str) -> int:
+        column = ("id1", "id2")[side]
+        item = self.known[side].position(name, self.path, row, column)
+        if item not in self.allowed[side]:
+            problem = f"{shown(name)} is not an evaluation item; label pairs of evaluation items, or change --split"
+            raise bad(problem, self.path, row, column)
         return item
 
     def _add_of_stratum(
@@ -186,12 +188,14 @@ class _Reader:
         """Note a whole number of the stratum, such as its size, which is the same in each of its rows."""
         number = self._number(value, row, column)
         if number < least or not number.is_integer():
-            what = f"{shown(value)} is no {column}; write a whole number"
-            raise bad(f"{what} above 0" if least else what, self.path, row, column)
+            problem = f"{shown(value)} is no {column}; write a whole number"
+            raise bad(f"{problem} above 0" if least else problem, self.path, row, column)
         before = known.setdefault(stratum, int(number))
         if before != number:
-            what = f"the stratum's {column} is {before:,} in another row and {int(number):,} here; write one {column}"
-            raise bad(what, self.path, row, column)
+            problem = (
+                f"the stratum's {column} is {before:,} in another row and {int(number):,} here; write one {column}"
+            )
+            raise bad(problem, self.path, row, column)
 
     def _number(self, value: str, row: int, column: str) -> float:
         try:

@@ -8,17 +8,17 @@ FLAT = 30.0  # logits beyond this are as good as certain
 
 
 def draw_chances(
-    positive: np.ndarray, ranks: np.ndarray, draws: int, rng: np.random.Generator, said: np.ndarray | None = None
+    positive: np.ndarray, ranks: np.ndarray, draws: int, rng: np.random.Generator, verdicts: np.ndarray | None = None
 ) -> np.ndarray:
     """Draw (draws, n) each labelled pair's probability of being a positive, given its rank under every model.
 
-    positive: (n,) bool; ranks: (n, m); said: (n,) int64, what a machine rater said of the pairs, if they were drawn by
-    it. Features are the logarithms of the ranks, and each verdict; the coefficients are drawn from the normal
+    positive: (n,) bool; ranks: (n, m); verdicts: (n,) int64, a machine rater's verdicts, if the pairs were drawn by
+    them. Features are the logarithms of the ranks, and each verdict; the coefficients are drawn from the normal
     approximation of their posterior. The sampling design does not matter here, since it depends on these alone.
     """
     features = _features(ranks)
-    if said is not None:
-        features = np.column_stack([features, *(said == verdict for verdict in np.unique(said)[1:])])
+    if verdicts is not None:
+        features = np.column_stack([features, *(verdicts == verdict for verdict in np.unique(verdicts)[1:])])
     mean, spread = _posterior(features, positive.astype(np.float64))
     coefficients = mean + rng.standard_normal((draws, len(mean))) @ spread.T
     return _chance(coefficients @ features.T)

@@ -7,9 +7,16 @@ import numpy as np
 from scipy.stats import beta
 
 from allpairs.db.estimate import Estimate
-from allpairs.learner.evaluation.audit.allocation import MOST, average_precision, gain_of, labels_to_halve
-from allpairs.learner.evaluation.audit.cells import cells_of
-from allpairs.learner.evaluation.audit.figures import TAILS, Found, as_estimate, curve, figures, found_by
+from allpairs.learner.evaluation.audit.allocation import MOST, banded_average_precision, gain_of, labels_to_halve
+from allpairs.learner.evaluation.audit.cells import audit_cells
+from allpairs.learner.evaluation.audit.figures import (
+    TAILS,
+    PositivesByRank,
+    as_estimate,
+    audit_curve,
+    figures,
+    positives_by_rank,
+)
 from allpairs.learner.evaluation.audit.ranking import Ranking
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample
 from allpairs.learner.evaluation.audit.verdicts import UNREAD, YES
@@ -41,9 +48,9 @@ class View:
         """Return the number of pairs with at least each score: those that need no label any more are counted."""
         return self.ranking.rank(scores, np.r_[self.scores, self.known])
 
-    def found(self, sample: Sample, posterior: Posterior) -> Found:
+    def positives_by_rank(self, sample: Sample, posterior: Posterior) -> PositivesByRank:
         """Return the positives found by rank under the model."""
-        return found_by(posterior, sample.positive, self.ranks, self.rank(self.known))
+        return positives_by_rank(posterior, sample.positive, self.ranks, self.rank(self.known))
 
     @property
     def threshold_rank(self) -> float | None:
@@ -58,12 +65,12 @@ def labels_needed(labels: np.ndarray, sizes: np.ndarray) -> int:
 
 def measure(sample: Sample, posterior: Posterior, view: View, rng: np.random.Generator) -> AllPairs:
     """Return the model's figures over all pairs."""
-    found = view.found(sample, posterior)
+    by_rank = view.positives_by_rank(sample, posterior)
     labels = len(sample.positive)
-    drawn = figures(found, view.threshold_rank, rng)
-    complete = found.complete and round(float(found.rank[-1])) == view.ranking.pairs
+    drawn = figures(by_rank, view.threshold_rank, rng)
+    complete = by_rank.complete and round(float(by_rank.rank[-1])) == view.ranking.pairs
     estimates = {name: as_estimate(values, labels, complete) for name, values in drawn.items()}
-    return AllPairs(view.ranking.pairs, None, estimates, curve(found, view.ranking, rng), histogram(view), [])
+    return AllPairs(view.ranking.pairs, None, estimates, audit_curve(by_rank, view.ranking, rng), histogram(view), [])
 
 
 def histogram(view: View) -> dict[str, list[float] | int]:
@@ -72,7 +79,7 @@ def histogram(view: View) -> dict[str, list[float] | int]:
     return {"edges": edges.tolist(), "pairs": pairs.tolist(), "below": view.ranking.pairs - int(pairs.sum())}
 
 
-def changes(
+def model_changes(
     sample: Sample, posterior: Posterior, before: View, after: View, rng: np.random.Generator, pairs: float = np.inf
 ) -> dict[str, Estimate]:
     """Return by how much two models differ, on the same draws of the same labels: `after` minus `before`.
@@ -81,7 +88,7 @@ def changes(
     """
     seed = rng.integers(2**63)  # the same random draws for both
     old, new = (
-        figures(view.found(sample, posterior).down_to(pairs), None, np.random.default_rng(seed))
+        figures(view.positives_by_rank(sample, posterior).down_to(pairs), None, np.random.default_rng(seed))
         for view in (before, after)
     )
     return {name: as_estimate(new[name] - old[name], len(sample.positive)) for name in CHANGES}
@@ -104,8 +111,8 @@ def measure_top(
     sample: Sample, posterior: Posterior, view: View, pairs: int, rng: np.random.Generator
 ) -> dict[str, Estimate]:
     """Return the model's figures over its `pairs` highest pairs alone, as if there were no others."""
-    found = view.found(sample, posterior).down_to(pairs)
-    return {name: as_estimate(drawn, len(sample.positive)) for name, drawn in figures(found, None, rng).items()}
+    by_rank = view.positives_by_rank(sample, posterior).down_to(pairs)
+    return {name: as_estimate(drawn, len(sample.positive)) for name, drawn in figures(by_rank, None, rng).items()}
 
 
 def reached(sample: Sample, view: View, target: float, top: int) -> dict[str, Any] | None:
@@ -124,25 +131,27 @@ def reached(sample: Sample, view: View, target: float, top: int) -> dict[str, An
     return {"target": target, "precision_low": low, "reached": low >= target}
 
 
-def bounded(sample: Sample, found: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Return sizes, found and labelled pairs of the `top` strata, or of each verdict in them, and the error left.
+def bounded(sample: Sample, positive: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return sizes, positives and labelled pairs of the `top` strata, or of each verdict in them, and the error left.
 
-    found: (n,) bool. How many pairs a verdict has is known by those that were read: the size is a lower bound of it.
+    positive: (n,) bool. How many pairs a verdict has is known by those that were read: the size is a lower bound of it.
     """
-    said = sample.verdicts
-    if said is None:
-        strata = sample.stratum[found]
+    verdicts = sample.verdicts
+    if verdicts is None:
+        strata = sample.stratum[positive]
         return sample.sizes[:top], np.bincount(strata[strata < top], minlength=top), sample.labels[:top], ALPHA
-    split = said.read > 0
+    split = verdicts.read > 0
     part = OF_SIZES / (2 * top)
-    exact = said.read >= sample.sizes
-    yes = np.where(exact, said.called / sample.sizes, lower_share(said.called, said.read, part))
-    no = np.where(exact, 1 - said.called / sample.sizes, lower_share(said.read - said.called, said.read, part))
+    exact = verdicts.read >= sample.sizes
+    yes = np.where(exact, verdicts.called / sample.sizes, lower_share(verdicts.called, verdicts.read, part))
+    no = np.where(
+        exact, 1 - verdicts.called / sample.sizes, lower_share(verdicts.read - verdicts.called, verdicts.read, part)
+    )
     sizes = np.column_stack([np.where(split, no, 1.0), np.where(split, yes, 0.0)]) * sample.sizes[:, None]
-    counted = ~split[sample.stratum] | (said.said != UNREAD)
-    cells = 2 * sample.stratum + (said.said == YES)
+    counted = ~split[sample.stratum] | (verdicts.verdict != UNREAD)
+    cells = 2 * sample.stratum + (verdicts.verdict == YES)
     positives, labels = (
-        np.bincount(cells[which], minlength=2 * len(split))[: 2 * top] for which in (found & counted, counted)
+        np.bincount(cells[chosen], minlength=2 * len(split))[: 2 * top] for chosen in (positive & counted, counted)
     )
     return sizes.ravel()[: 2 * top], positives, labels, ALPHA - OF_SIZES
 
@@ -152,18 +161,18 @@ def lower_share(k: np.ndarray, n: np.ndarray, alpha: float) -> np.ndarray:
     return np.where(k > 0, beta.ppf(alpha, np.maximum(k, 1), n - k + 1), 0.0)
 
 
-def advice(sample: Sample, posterior: Posterior, top: int) -> dict[str, Any]:
+def label_advice(sample: Sample, posterior: Posterior, top: int) -> dict[str, Any]:
     """Return what more labels would do for AP under the model that made the strata.
 
     halve: about how many would halve its interval, None if very many would not; below: the share of its variance that
     the strata below the `top` ones cause, as far as labels can tell, None if there are none below.
     """
-    cells = cells_of(sample)
+    cells = audit_cells(sample)
     rates = posterior.rates if posterior.cells is None else posterior.cells
     strata = cells.sizes, cells.band, cells.known
     gain = gain_of(rates, *strata)
     available = np.maximum(cells.sizes - cells.labels, 0).astype(np.int64)
-    variance = float(average_precision(rates, *strata).var())
+    variance = float(banded_average_precision(rates, *strata).var())
     explained = gain.of(np.full(len(cells.sizes), MOST))
     from_below = explained[top * len(cells.sizes) // len(sample.sizes) :]
     below = float(from_below.sum() / max(float(explained.sum()), 1e-300))

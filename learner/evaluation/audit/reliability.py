@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from allpairs.learner.evaluation.audit.figures import TAILS, Found
+from allpairs.learner.evaluation.audit.figures import TAILS, PositivesByRank
 from allpairs.learner.evaluation.audit.measure import View
 from allpairs.learner.evaluation.audit.ranking import BINS, HIGH, LOW, Ranking
 from allpairs.learner.models.output_layer import OutputLayer
@@ -12,7 +12,9 @@ from allpairs.learner.models.output_layer import OutputLayer
 TENTHS = np.arange(1, 10) / 10  # the probabilities between them
 
 
-def by_tenth(found: Found, view: View, layer: OutputLayer, rng: np.random.Generator) -> list[dict[str, Any]]:
+def by_tenth(
+    by_rank: PositivesByRank, view: View, layer: OutputLayer, rng: np.random.Generator
+) -> list[dict[str, Any]]:
     """Return one row for each tenth of p that holds pairs, the lowest first; none where the score tells nothing.
 
     A row has p_from, p_to, mean p, share of positives with the 95 % interval low, high, and pairs.
@@ -23,7 +25,7 @@ def by_tenth(found: Found, view: View, layer: OutputLayer, rng: np.random.Genera
     scores = (np.log(TENTHS / (1 - TENTHS)) - layer.b)[::-1] / layer.w
     ranks = np.r_[0.0, view.rank(scores), float(pairs_in_all)]
     ranks = np.maximum.accumulate(np.minimum(ranks, pairs_in_all))
-    share = shares(found, ranks, rng)
+    share = shares_between(by_rank, ranks, rng)
     p = _mean_p(view.ranking, layer)
     low, high = np.percentile(share, TAILS, axis=0)
     edges = np.r_[0.0, TENTHS, 1.0]
@@ -42,9 +44,11 @@ def by_tenth(found: Found, view: View, layer: OutputLayer, rng: np.random.Genera
     ]
 
 
-def shares(found: Found, ranks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def shares_between(by_rank: PositivesByRank, ranks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the share of positives between neighbouring ranks (k + 1,), ascending from 0, (draws, k)."""
-    down_to = np.stack([found.until(rank, rng) if rank else np.zeros(len(found.found)) for rank in ranks], axis=1)
+    down_to = np.stack(
+        [by_rank.until(rank, rng) if rank else np.zeros(len(by_rank.cumulative)) for rank in ranks], axis=1
+    )
     between = np.diff(np.maximum.accumulate(down_to, axis=1), axis=1)
     return np.clip(between / np.maximum(np.diff(ranks), 1e-9), 0.0, 1.0)
 

@@ -94,12 +94,12 @@ class Posterior:
 class _Cell:
     """Pairs of a stratum that are alike. labelled: (n,) int64, positions of the labelled ones in the sample.
 
-    others, positives: (draws,) the unlabelled pairs, and the positives among them.
+    unlabelled, positives: (draws,) the unlabelled pairs, and the positives among them.
     """
 
     stratum: int
     labelled: np.ndarray
-    others: np.ndarray
+    unlabelled: np.ndarray
     positives: np.ndarray
 
 
@@ -117,31 +117,31 @@ def draw_posterior(
     shares = None if sample.verdicts is None else _shares(sample, sample.verdicts, draws, rng)
     cells = _whole(sample, draws, rng) if shares is None else _by_verdict(sample, shares, rng)
     known = np.ones((len(sample.positive), 0)) if ranks is None else ranks
-    said = None if sample.verdicts is None else sample.verdicts.said
-    chance = draw_chances(sample.positive, known, draws, rng, said)
+    verdicts = None if sample.verdicts is None else sample.verdicts.verdict
+    chance = draw_chances(sample.positive, known, draws, rng, verdicts)
     mass = np.empty_like(chance)
     pairs = np.empty_like(chance)
     unseen = np.zeros((draws, len(sample.sizes)))
     for cell in cells:
-        here = cell.labelled
+        labelled = cell.labelled
         unseen[:, cell.stratum] += cell.positives
-        positive = sample.positive[here]
-        likely = chance[:, here] / chance[:, here].sum(1, keepdims=True)
+        positive = sample.positive[labelled]
+        likely = chance[:, labelled] / chance[:, labelled].sum(1, keepdims=True)
         shape = _evenness(positive.sum()) * (positive + SPREAD * likely)
-        others = sample.weight[here] - 1  # a pair that was certain to be drawn stands for itself alone
-        part = rng.standard_gamma(shape) * others + 1e-300
-        mass[:, here] = part * (cell.positives / part.sum(1))[:, None] + positive
-        other = rng.standard_gamma(1.0, part.shape) * others * ~positive + 1e-300
-        rest = cell.others - cell.positives
-        pairs[:, here] = mass[:, here] + other * (rest / other.sum(1))[:, None] + ~positive
+        unlabelled = sample.weight[labelled] - 1  # a pair that was certain to be drawn stands for itself alone
+        part = rng.standard_gamma(shape) * unlabelled + 1e-300
+        mass[:, labelled] = part * (cell.positives / part.sum(1))[:, None] + positive
+        part_of_rest = rng.standard_gamma(1.0, part.shape) * unlabelled * ~positive + 1e-300
+        rest = cell.unlabelled - cell.positives
+        pairs[:, labelled] = mass[:, labelled] + part_of_rest * (rest / part_of_rest.sum(1))[:, None] + ~positive
     ends = np.cumsum(np.add.reduceat(sample.sizes, first_strata(sample.sizes, sample.band))).astype(np.float64)
     rates = (sample.positives + unseen) / sample.sizes
     counts = sample.relative()
     if shares is None or sample.verdicts is None:
         return Posterior(rates, mass, pairs, ends, counts)
     read = sample.verdicts.read
-    found = shares.positive * sample.sizes * (read > 0) + 1e-300
-    sensitivity = (found * shares.sensitivity).sum(1) / found.sum(1)
+    expected = shares.positive * sample.sizes * (read > 0) + 1e-300
+    sensitivity = (expected * shares.sensitivity).sum(1) / expected.sum(1)
     return Posterior(rates, mass, pairs, ends, counts, shares.by_cell(read), sensitivity)
 
 
@@ -161,30 +161,30 @@ def _whole(sample: Sample, draws: int, rng: np.random.Generator) -> list[_Cell]:
 
 def _by_verdict(sample: Sample, shares: Shares, rng: np.random.Generator) -> list[_Cell]:
     """Draw the unlabelled positives of each verdict in each stratum."""
-    said = sample.verdicts
-    assert said is not None
+    verdicts = sample.verdicts
+    assert verdicts is not None
     left = np.maximum(sample.sizes - sample.labels, 0).astype(np.int64)
     called = np.clip(shares.called, 0.0, 1.0)
     rates = [np.clip(rate, 0.0, 1.0) for rate in shares.among()]
     cells = []
     for h in range(len(left)):
-        here = np.flatnonzero(sample.stratum == h)
-        labels = np.bincount(said.said[here], minlength=UNREAD + 1)
-        read = int(said.read[h])
-        yes = int(said.called[h])
+        labelled = np.flatnonzero(sample.stratum == h)
+        labels = np.bincount(verdicts.verdict[labelled], minlength=UNREAD + 1)
+        read = int(verdicts.read[h])
+        yes = int(verdicts.called[h])
         unread = rng.binomial(max(int(sample.sizes[h]) - read, 0), called[:, h])
         all_yes = np.clip(yes + unread - labels[1], 0, left[h])
         of_stratum = []
-        for verdict, others in enumerate((left[h] - all_yes, all_yes)):
-            mine = here[said.said[here] == verdict]
-            of_stratum.append(_Cell(h, mine, others, rng.binomial(others, rates[verdict][:, h])))
-        cells += of_stratum if min(labels[0], labels[1]) and not labels[UNREAD] else [_together(here, *of_stratum)]
+        for verdict, unlabelled in enumerate((left[h] - all_yes, all_yes)):
+            of_verdict = labelled[verdicts.verdict[labelled] == verdict]
+            of_stratum.append(_Cell(h, of_verdict, unlabelled, rng.binomial(unlabelled, rates[verdict][:, h])))
+        cells += of_stratum if min(labels[0], labels[1]) and not labels[UNREAD] else [_together(labelled, *of_stratum)]
     return cells
 
 
-def _together(labelled: np.ndarray, one: _Cell, other: _Cell) -> _Cell:
+def _together(labelled: np.ndarray, first: _Cell, second: _Cell) -> _Cell:
     """Return both cells of a stratum as one: where not every labelled pair has a verdict, or none has one of them."""
-    return _Cell(one.stratum, labelled, one.others + other.others, one.positives + other.positives)
+    return _Cell(first.stratum, labelled, first.unlabelled + second.unlabelled, first.positives + second.positives)
 
 
 def _evenness(positives: int) -> float:

@@ -41,8 +41,8 @@ def make_sampling_order(sides: Sides, strata: Strata, seed: int, progress: Progr
     rows, columns, stratum, score, number = (column[once] for column in (rows, columns, stratum, score, number))
     order = np.lexsort((number, stratum))
     place = np.arange(len(order)) - np.searchsorted(stratum[order], stratum[order])  # within its stratum
-    kept = order[place < DEEP]
-    return SamplingOrder(rows[kept], columns[kept], stratum[kept], score[kept])
+    head = order[place < DEEP]
+    return SamplingOrder(rows[head], columns[head], stratum[head], score[head])
 
 
 def _bounds(strata: Strata) -> np.ndarray:
@@ -52,10 +52,10 @@ def _bounds(strata: Strata) -> np.ndarray:
 
 
 def _low_numbers(sides: Sides, block: Block, strata: Strata, bound: np.ndarray, seed: int) -> tuple[np.ndarray, ...]:
-    at = (block.scores >= strata.floor).nonzero(as_tuple=True)
-    score = block.scores[at].cpu().numpy()
-    rows = at[0].cpu().numpy() + block.row
-    columns = at[1].cpu().numpy() + block.column
+    places = (block.scores >= strata.floor).nonzero(as_tuple=True)
+    score = block.scores[places].cpu().numpy()
+    rows = places[0].cpu().numpy() + block.row
+    columns = places[1].cpu().numpy() + block.column
     number = sides.numbers(rows, columns, seed)
     low = number <= bound[strata.place(score)]  # the first of a divided band's strata has the higher bound
     rows = rows[low]
@@ -71,8 +71,8 @@ def _low_numbers(sides: Sides, block: Block, strata: Strata, bound: np.ndarray, 
 def _below(sides: Sides, strata: Strata, seed: int) -> tuple[np.ndarray, ...]:
     """Return pairs of the strata below the top, drawn uniformly from all pairs: the same ones under every model."""
     rng = np.random.default_rng(seed)
-    wanted = min(sides.pairs, BELOW) if strata.top < len(strata.sizes) else 0
-    numbers = rng.choice(sides.pairs, size=wanted, replace=False)
+    size = min(sides.pairs, BELOW) if strata.top < len(strata.sizes) else 0
+    numbers = rng.choice(sides.pairs, size=size, replace=False)
     rows, columns = pairs_numbered(numbers, len(sides.left), len(sides.right), sides.symmetric)
     score = sides.scores(rows, columns)
     below = np.nonzero((score < strata.floor) & sides.unknown(rows, columns))[0]

@@ -36,8 +36,8 @@ class Sides:
 
     def blocks(self) -> Iterator[Block]:
         """Yield the scores of all pairs, block by block; those of known pairs are minus infinity."""
-        found = blocks(as_tensor(self.left), as_tensor(self.right), self.symmetric)
-        return without(self.rescored.blocks(found), self.known)
+        scored = blocks(as_tensor(self.left), as_tensor(self.right), self.symmetric)
+        return without(self.rescored.blocks(scored), self.known)
 
     def unknown(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return which of the pairs (n,) are not known, (n,) bool."""
@@ -59,7 +59,7 @@ class Sides:
 
 def _products(left: np.ndarray, right: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     parts = [slice(start, start + PART) for start in range(0, max(len(rows), 1), PART)]
-    return np.concatenate([np.einsum("nd,nd->n", left[rows[at]], right[columns[at]]) for at in parts])
+    return np.concatenate([np.einsum("nd,nd->n", left[rows[part]], right[columns[part]]) for part in parts])
 
 
 def pair_numbers(left: np.ndarray, right: np.ndarray, seed: int) -> np.ndarray:

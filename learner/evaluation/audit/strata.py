@@ -74,8 +74,8 @@ class Strata:
 
         Without similarities, which only divided bands need, that is the band's first stratum.
         """
-        at = np.searchsorted(-self.edges, -np.asarray(scores, dtype=np.float64))
-        band = np.minimum(at, len(self.edges) - 1)  # guards against rounding at the lowest edge
+        place = np.searchsorted(-self.edges, -np.asarray(scores, dtype=np.float64))
+        band = np.minimum(place, len(self.edges) - 1)  # guards against rounding at the lowest edge
         first = np.searchsorted(self.band, band)
         return first if similarities is None else first + (np.asarray(similarities) < self.cuts[band])
 
@@ -88,10 +88,10 @@ def rank_bands(ranking: Ranking) -> Strata:
     """
     edges = np.unique(ranking.score(np.array(list(band_ends(ranking.pairs)))))[::-1]
     reached = np.round(ranking.rank(edges)).astype(np.int64)
-    kept = np.diff(reached, prepend=0) > 0
-    ends = reached[kept]
+    nonempty = np.diff(reached, prepend=0) > 0
+    ends = reached[nonempty]
     top = int(np.searchsorted(ends, least_top(ranking.pairs))) + 1
-    return Strata(edges[kept], np.full(len(ends), np.nan), np.diff(ends, prepend=0), top)
+    return Strata(edges[nonempty], np.full(len(ends), np.nan), np.diff(ends, prepend=0), top)
 
 
 def least_top(pairs: int) -> float:
@@ -134,8 +134,8 @@ def divide(bands: Strata, sides: Sides, progress: Progress = no_progress) -> Str
 def _cut(counts: np.ndarray) -> tuple[int, int]:
     """Return the bin from which on there are about 1/64 of the pairs, and how many; counts: (BINS,) by similarity."""
     above = np.cumsum(counts[::-1])[::-1]
-    wanted = np.log(max(FIRST * above[0], 1.0))
-    bin_ = int(np.abs(np.log(np.maximum(above, 1e-9)) - wanted).argmin())
+    goal = np.log(max(FIRST * above[0], 1.0))
+    bin_ = int(np.abs(np.log(np.maximum(above, 1e-9)) - goal).argmin())
     return bin_, int(above[bin_])
 
 

@@ -39,7 +39,7 @@ SURE = 1e-9  # a share is no closer to 0 or 1 than this
 
 
 @dataclass(frozen=True)
-class Band:
+class BandRates:
     """A band's strata. rates: (a, g, k) shares of positives by a and log-odds; likelihood: (a, states) of labels."""
 
     rates: np.ndarray
@@ -47,7 +47,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class Bands:
+class StratumBands:
     """The bands of an audit's strata, before any label.
 
     strata: of each band; whole: (b,) pairs of each; grid: (g,) log-odds; exponents: (a,) how a band may be divided.
@@ -59,16 +59,16 @@ class Bands:
     exponents: np.ndarray
 
     @classmethod
-    def of(cls, sizes: np.ndarray, band: np.ndarray | None, every: int = 1) -> "Bands":
-        """Return the bands of strata of these sizes (h,); band: as in `Sample`; every: of so many values of a one."""
+    def of(cls, sizes: np.ndarray, band: np.ndarray | None, step: int = 1) -> "StratumBands":
+        """Return the bands of strata of these sizes (h,); band: as in `Sample`; step: between values of a."""
         first = first_strata(sizes, band)
         strata = [slice(a, b) for a, b in zip(first, [*first[1:], len(sizes)], strict=True)]
         whole = np.add.reduceat(sizes, first)
         grid = np.arange(HIGHEST, np.log(LEAST / whole.max()), -WIDTH)[::-1]
-        return cls(strata, whole, grid, EXPONENTS[::every] if len(strata) < len(sizes) else EXPONENTS[:1])
+        return cls(strata, whole, grid, EXPONENTS[::step] if len(strata) < len(sizes) else EXPONENTS[:1])
 
     def draw(
-        self, bands: list[Band], draws: int, rng: np.random.Generator, slow: "Slow | None" = None
+        self, bands: list[BandRates], draws: int, rng: np.random.Generator, slow: "Slow | None" = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Draw the state of each band from the posterior: its slow state (b, draws), and its log-odds' place.
 
@@ -83,7 +83,7 @@ class Bands:
 class Slow:
     """States that seldom change: the probabilities of the next band's (s, s) given this one's, and the prior ones."""
 
-    kept: np.ndarray
+    transition: np.ndarray
     prior: np.ndarray
 
 
@@ -100,10 +100,10 @@ def draw_rates(
     positives, labels: (h,) how many of the labelled pairs are positives, and how many are labelled (whole numbers, or
     effective ones where weights differ); sizes: (h,) pairs in each stratum; band: (h,) int64, as in `Sample`.
     """
-    bands = Bands.of(sizes, band)
-    seen = [_band(positives[at], labels[at], sizes[at], bands) for at in bands.strata]
-    drawn = zip(seen, *bands.draw(seen, draws, rng), strict=True)
-    return np.concatenate([one.rates[exponent, place] for one, exponent, place in drawn], axis=1)
+    bands = StratumBands.of(sizes, band)
+    observed = [_band(positives[strata], labels[strata], sizes[strata], bands) for strata in bands.strata]
+    drawn = zip(observed, *bands.draw(observed, draws, rng), strict=True)
+    return np.concatenate([strata.rates[exponent, place] for strata, exponent, place in drawn], axis=1)
 
 
 def first_strata(sizes: np.ndarray, band: np.ndarray | None) -> np.ndarray:
@@ -111,10 +111,10 @@ def first_strata(sizes: np.ndarray, band: np.ndarray | None) -> np.ndarray:
     return np.arange(len(sizes)) if band is None else np.unique(band, return_index=True)[1]
 
 
-def _band(positives: np.ndarray, labels: np.ndarray, sizes: np.ndarray, bands: Bands) -> Band:
+def _band(positives: np.ndarray, labels: np.ndarray, sizes: np.ndarray, bands: StratumBands) -> BandRates:
     rates = shares_on(bands.grid, bands.exponents, sizes)
-    seen = (positives * np.log(rates) + (labels - positives) * np.log1p(-rates)).sum(-1)
-    return Band(rates, np.tile(np.exp(seen - seen.max()), (1, len(FALLS))))
+    log_likelihood = (positives * np.log(rates) + (labels - positives) * np.log1p(-rates)).sum(-1)
+    return BandRates(rates, np.tile(np.exp(log_likelihood - log_likelihood.max()), (1, len(FALLS))))
 
 
 def shares_on(grid: np.ndarray, exponents: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -129,16 +129,16 @@ def shares_on(grid: np.ndarray, exponents: np.ndarray, sizes: np.ndarray) -> np.
 
 
 def _draw_path(
-    bands: list[Band], steps: list[np.ndarray], grid: np.ndarray, draws: int, rng: np.random.Generator, slow: Slow
+    bands: list[BandRates], steps: list[np.ndarray], grid: np.ndarray, draws: int, rng: np.random.Generator, slow: Slow
 ) -> np.ndarray:
     """Draw (bands, draws) the state of each band: slow state, kind and log-odds in one number."""
-    after, reached = _backward(bands, steps, slow.kept)
+    after, reached = _backward(bands, steps, slow.transition)
     start = np.kron(KINDS, norm.pdf(grid, 0, START)) * after[0] * slow.prior[:, None]
     path = np.empty((len(bands), draws), dtype=np.int64)
     path[0] = rng.choice(start.size, size=draws, p=start.ravel() / start.sum())
     for h, step in enumerate(steps, start=1):
         before, state = np.divmod(path[h - 1], start.shape[1])
-        exponent = _draw(slow.kept[before] * reached[h][:, state].T, rng)
+        exponent = _draw(slow.transition[before] * reached[h][:, state].T, rng)
         path[h] = exponent * start.shape[1] + _draw(step[state] * after[h][exponent], rng)
     return path
 
@@ -159,8 +159,8 @@ def _deepening(sizes: np.ndarray) -> np.ndarray:
 
 def _steps(grid: np.ndarray, deepening: np.ndarray) -> list[np.ndarray]:
     """Return for each step the probabilities (states, states) of the next band's kind and log-odds."""
-    made = {ratio: _transitions(grid, ratio) for ratio in set(deepening.tolist())}
-    return [made[ratio] for ratio in deepening.tolist()]
+    by_ratio = {ratio: _transitions(grid, ratio) for ratio in set(deepening.tolist())}
+    return [by_ratio[ratio] for ratio in deepening.tolist()]
 
 
 def _transitions(grid: np.ndarray, ratio: float) -> np.ndarray:
@@ -179,7 +179,7 @@ def _transitions(grid: np.ndarray, ratio: float) -> np.ndarray:
 
 
 def _backward(
-    bands: list[Band], steps: list[np.ndarray], kept: np.ndarray
+    bands: list[BandRates], steps: list[np.ndarray], transition: np.ndarray
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return, each (a, states) up to a factor, the likelihoods of the labels from each band down: by that band's state,
     and by its a and the state of the band above it.
@@ -188,13 +188,13 @@ def _backward(
     reached = []
     for band, step in zip(bands[-2::-1], steps[::-1], strict=True):
         reached.append(after[-1] @ step.T)
-        found = band.likelihood * (kept @ reached[-1])
-        after.append(found / found.max())
+        likelihood = band.likelihood * (transition @ reached[-1])
+        after.append(likelihood / likelihood.max())
     return after[::-1], [np.empty(0), *reached[::-1]]
 
 
 def _draw(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw one position (n,) for each row of weights (n, states)."""
     below = np.cumsum(weights, axis=1)
-    wanted = rng.random(len(weights)) * below[:, -1]
-    return np.minimum((below < wanted[:, None]).sum(1), weights.shape[1] - 1)
+    goal = rng.random(len(weights)) * below[:, -1]
+    return np.minimum((below < goal[:, None]).sum(1), weights.shape[1] - 1)

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import beta
 
-from allpairs.learner.evaluation.audit.stratum_rates import FALLS, WIDTH, Band, Bands, Slow, shares_on, slow_states
+from allpairs.learner.evaluation.audit.stratum_rates import (
+    FALLS,
+    WIDTH,
+    BandRates,
+    Slow,
+    StratumBands,
+    shares_on,
+    slow_states,
+)
 from allpairs.learner.evaluation.audit.verdicts import NO, YES, Shares, Verdicts
 
 # log-odds of the sensitivities
@@ -27,16 +35,16 @@ SURE = 1e-12  # a share is no closer to 0 or 1 than this
 
 
 @dataclass(frozen=True)
-class Grid:
+class RaterGrid:
     """How fine the states are.
 
-    sensitivities: values tried; nodes: of the integral over false positive rates; every: of the values of a that
-    `stratum_rates` has, each of so many is tried.
+    sensitivities: values tried; nodes: of the integral over false positive rates; exponent_step: between the values of
+    a in `stratum_rates` that are tried.
     """
 
     sensitivities: int
     nodes: int
-    every: int
+    exponent_step: int
 
     @property
     def log_odds(self) -> np.ndarray:
@@ -50,12 +58,12 @@ class Grid:
 
 
 # for figures; to see where labels help
-FINE = Grid(12, 6, 1)
-COARSE = Grid(5, 3, 3)
+FINE = RaterGrid(12, 6, 1)
+COARSE = RaterGrid(5, 3, 3)
 
 
 @dataclass(frozen=True)
-class Seen:
+class StratumVerdicts:
     """One stratum: pairs read and called positive, and the effective labels and positives (3,) of each verdict.
 
     low, high: between these the share of all pairs lies that the rater calls positive.
@@ -94,24 +102,29 @@ def draw_shares(
     draws: int,
     rng: np.random.Generator,
     band: np.ndarray | None = None,
-    grid: Grid = FINE,
+    grid: RaterGrid = FINE,
 ) -> Shares:
     """Draw the strata's shares of positives and the rater's rates in them from their posterior.
 
     counts: labels and positives as `Verdicts.count` gives them; sizes, band: as in `draw_rates`.
     """
-    bands = Bands.of(sizes, band, grid.every)
+    bands = StratumBands.of(sizes, band, grid.exponent_step)
     log_odds = grid.log_odds
-    seen = _seen(verdicts, counts)
-    of_bands = [_band([seen[h] for h in range(at.start, at.stop)], sizes[at], bands, grid) for at in bands.strata]
-    own = slow_states(len(bands.exponents))
+    observed = _observed(verdicts, counts)
+    of_bands = [
+        _band([observed[h] for h in range(strata.start, strata.stop)], sizes[strata], bands, grid)
+        for strata in bands.strata
+    ]
+    division = slow_states(len(bands.exponents))
     rater = _sensitivities(grid.sensitivities)
-    slow = Slow(np.kron(rater.kept, own.kept), np.kron(rater.prior, own.prior))
+    slow = Slow(np.kron(rater.transition, division.transition), np.kron(rater.prior, division.prior))
     drawn = []
-    for one, at, state, place in zip(of_bands, bands.strata, *bands.draw(of_bands, draws, rng, slow), strict=True):
+    for band_rates, strata, state, place in zip(
+        of_bands, bands.strata, *bands.draw(of_bands, draws, rng, slow), strict=True
+    ):
         near = log_odds[state // len(bands.exponents)]
-        for k, h in enumerate(range(at.start, at.stop)):
-            drawn.append(_refine(seen[h], one.rates[state, place, k], near, grid.width, rng))
+        for k, h in enumerate(range(strata.start, strata.stop)):
+            drawn.append(_refine(observed[h], band_rates.rates[state, place, k], near, grid.width, rng))
     return Shares(*(np.stack(column, axis=1) for column in zip(*drawn, strict=True)))
 
 
@@ -122,54 +135,56 @@ def _sensitivities(n: int) -> Slow:
     return Slow(KEEP * np.eye(n) + LOWER * lower + (1 - KEEP - LOWER) * even, even)
 
 
-def _seen(verdicts: Verdicts, counts: tuple[np.ndarray, np.ndarray]) -> list[Seen]:
+def _observed(verdicts: Verdicts, counts: tuple[np.ndarray, np.ndarray]) -> list[StratumVerdicts]:
     low, high = beta.ppf([[RANGE], [1 - RANGE]], verdicts.called + 1.0, verdicts.read - verdicts.called + 1.0)
     columns = verdicts.read, verdicts.called, *counts, low, high
-    return [Seen(*one) for one in zip(*columns, strict=True)]
+    return [StratumVerdicts(*numbers) for numbers in zip(*columns, strict=True)]
 
 
-def _band(seen: list[Seen], sizes: np.ndarray, bands: Bands, grid: Grid) -> Band:
+def _band(observed: list[StratumVerdicts], sizes: np.ndarray, bands: StratumBands, grid: RaterGrid) -> BandRates:
     """Return a band with its likelihood by sensitivity and a, and log-odds."""
     # without a division a tells nothing: one value of it stands for all
     exponents = bands.exponents if len(sizes) > 1 else bands.exponents[:1]
     rates = shares_on(bands.grid, exponents, sizes)
     sensitivity = _share(grid.log_odds)[:, None, None]
-    found = sum(_integral(one, rates[None, :, :, k], sensitivity, grid.nodes) for k, one in enumerate(seen))
-    whole = np.broadcast_to(found, (grid.sensitivities, len(bands.exponents), len(bands.grid)))
+    log_likelihood = sum(
+        _integral(stratum, rates[None, :, :, k], sensitivity, grid.nodes) for k, stratum in enumerate(observed)
+    )
+    whole = np.broadcast_to(log_likelihood, (grid.sensitivities, len(bands.exponents), len(bands.grid)))
     likelihood = np.exp(whole - whole.max()).reshape(-1, len(bands.grid))
-    every = np.broadcast_to(rates, (len(bands.exponents), *rates.shape[1:]))
-    return Band(np.tile(every, (grid.sensitivities, 1, 1)), np.tile(likelihood, (1, len(FALLS))))
+    by_exponent = np.broadcast_to(rates, (len(bands.exponents), *rates.shape[1:]))
+    return BandRates(np.tile(by_exponent, (grid.sensitivities, 1, 1)), np.tile(likelihood, (1, len(FALLS))))
 
 
-def _integral(one: Seen, rates: np.ndarray, sensitivity: np.ndarray, nodes: int) -> np.ndarray:
+def _integral(stratum: StratumVerdicts, rates: np.ndarray, sensitivity: np.ndarray, nodes: int) -> np.ndarray:
     """Return the log-likelihood with each false positive rate equally likely; none fits where it is minus infinity."""
-    low, width = one.false_rates(rates, sensitivity)
+    low, width = stratum.false_rates(rates, sensitivity)
     points, weights = np.polynomial.legendre.leggauss(nodes)
-    found = [one.log_likelihood(rates, sensitivity, low + width * point) for point in (points + 1) / 2]
-    top = np.max(found, axis=0)
-    summed = sum(weight * np.exp(part - top) for part, weight in zip(found, weights, strict=True))
+    log_likelihoods = [stratum.log_likelihood(rates, sensitivity, low + width * point) for point in (points + 1) / 2]
+    top = np.max(log_likelihoods, axis=0)
+    summed = sum(weight * np.exp(part - top) for part, weight in zip(log_likelihoods, weights, strict=True))
     with np.errstate(divide="ignore"):
         return np.asarray(top + np.log(summed) + np.log(width))
 
 
 def _refine(
-    one: Seen, rates: np.ndarray, near: np.ndarray, width: float, rng: np.random.Generator
+    stratum: StratumVerdicts, rates: np.ndarray, near: np.ndarray, width: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw shares of positives, sensitivities and false positive rates (draws,) close to the drawn states.
 
     Many verdicts know more than the grid's points: of some points around a state one is drawn by its likelihood.
     """
-    apart = rng.random((2, len(rates), TRIED)) - 0.5
-    tried = _share((np.log(rates) - np.log1p(-rates))[:, None] + WIDTH * apart[0])
-    sensitivity = _share(near[:, None] + width * apart[1])
-    low, span = one.false_rates(tried, sensitivity)
+    offset = rng.random((2, len(rates), TRIED)) - 0.5
+    tried = _share((np.log(rates) - np.log1p(-rates))[:, None] + WIDTH * offset[0])
+    sensitivity = _share(near[:, None] + width * offset[1])
+    low, span = stratum.false_rates(tried, sensitivity)
     false = low + span * rng.random(low.shape)
     with np.errstate(divide="ignore"):
-        found = one.log_likelihood(tried, sensitivity, false) + np.log(span)
-    top = found.max(1, keepdims=True)
-    below = np.cumsum(np.exp(found - np.where(np.isfinite(top), top, 0.0)), axis=1)
-    at = np.minimum((below < rng.random((len(rates), 1)) * below[:, -1:]).sum(1), TRIED - 1)
-    return tuple(column[np.arange(len(rates)), at] for column in (tried, sensitivity, false))  # type: ignore[return-value]
+        log_likelihood = stratum.log_likelihood(tried, sensitivity, false) + np.log(span)
+    top = log_likelihood.max(1, keepdims=True)
+    below = np.cumsum(np.exp(log_likelihood - np.where(np.isfinite(top), top, 0.0)), axis=1)
+    place = np.minimum((below < rng.random((len(rates), 1)) * below[:, -1:]).sum(1), TRIED - 1)
+    return tuple(column[np.arange(len(rates)), place] for column in (tried, sensitivity, false))  # type: ignore[return-value]
 
 
 def _share(log_odds: np.ndarray) -> np.ndarray:

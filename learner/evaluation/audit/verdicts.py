@@ -16,31 +16,33 @@ VERDICTS = 3
 class Verdicts:
     """What the rater said.
 
-    said: (n,) int64 of each labelled pair, NO, YES or UNREAD; read: (h,) int64, pairs of each stratum that it has read,
-    drawn from all of it whatever they are, the labelled ones among them; called: (h,) int64, those of them that it
-    calls positive.
+    verdict: (n,) int64 of each labelled pair, NO, YES or UNREAD; read: (h,) int64, pairs of each stratum that it has
+    read, drawn from all of it whatever they are, the labelled ones among them; called: (h,) int64, those of them that
+    it calls positive.
     """
 
-    said: np.ndarray
+    verdict: np.ndarray
     read: np.ndarray
     called: np.ndarray
 
     def cells(self, stratum: np.ndarray) -> np.ndarray:
         """Return the cell, stratum by verdict, of each labelled pair (n,) int64; stratum: (n,) of each."""
-        return VERDICTS * stratum + self.said
+        return VERDICTS * stratum + self.verdict
 
     def labelled(self, stratum: np.ndarray) -> np.ndarray:
         """Return the labelled pairs of each stratum by verdict, (h, 2); one without a verdict counts as a no."""
-        cells = 2 * stratum + (self.said == YES)
+        cells = 2 * stratum + (self.verdict == YES)
         return np.bincount(cells, minlength=2 * len(self.read)).reshape(-1, 2)
 
     def count(self, stratum: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the effective labels (h, 3) of each cell (Kish 1965), and the positives among them."""
         cells = self.cells(stratum)
         n = VERDICTS * len(self.read)
-        total, squares, found = (np.bincount(cells, one, n) for one in (weight, weight**2, weight * positive))
+        total, squares, positive_weight = (
+            np.bincount(cells, values, n) for values in (weight, weight**2, weight * positive)
+        )
         labels = total**2 / np.maximum(squares, 1e-300)
-        positives = labels * found / np.maximum(total, 1e-300)
+        positives = labels * positive_weight / np.maximum(total, 1e-300)
         return labels.reshape(-1, VERDICTS), positives.reshape(-1, VERDICTS)
 
 
@@ -62,7 +64,7 @@ class Shares:
 
         read: (h,) pairs that the rater has read; of a stratum without any both shares are the stratum's.
         """
-        pairs = [np.where(read > 0, one, self.positive) for one in self.among()]
+        pairs = [np.where(read > 0, share, self.positive) for share in self.among()]
         return np.stack(pairs, axis=-1).reshape(len(self.positive), -1)
 
     def among(self) -> tuple[np.ndarray, np.ndarray]:
@@ -70,8 +72,8 @@ class Shares:
         inside = self.positive * self.sensitivity
         outside = self.positive * (1 - self.sensitivity)
         called = inside + (1 - self.positive) * self.false
-        others = outside + (1 - self.positive) * (1 - self.false)
-        return outside / np.maximum(others, 1e-300), inside / np.maximum(called, 1e-300)
+        uncalled = outside + (1 - self.positive) * (1 - self.false)
+        return outside / np.maximum(uncalled, 1e-300), inside / np.maximum(called, 1e-300)
 
 
 def cell_sizes(sizes: np.ndarray, read: np.ndarray, called: np.ndarray) -> np.ndarray:

@@ -39,20 +39,20 @@ class Bands:
 def make_bands(ranking: Ranking, texts: int) -> Bands:
     """Return the bands for this many texts; ranking: of all their pairs."""
     upper = CANDIDATES * texts / 2
-    ends = [*(upper / 2**at for at in range(UPPER - 1, -1, -1))]
+    ends = [*(upper / 2**halvings for halvings in range(UPPER - 1, -1, -1))]
     while ends[-1] * (DEEPER + 2) < ranking.pairs:
         ends.append(ends[-1] * DEEPER)
     ends = [end for end in ends if 1 <= end < ranking.pairs]
     edges = np.unique(ranking.score(np.array(ends)))[::-1] if ends else np.empty(0)
     reached = np.r_[ranking.rank(edges), ranking.pairs] if len(edges) else np.array([float(ranking.pairs)])
     lower = reached > 1.5 * upper  # an edge reaches a few pairs more than wanted; with many equal scores, far more
-    each = 2 * np.diff(reached, prepend=0) / texts  # pairs of a text in each band, on average
-    share = np.where(lower, np.minimum(1.0, BELOW / max(lower.sum(), 1) / np.maximum(each, 1e-9)), 1.0)
+    pairs_a_text = 2 * np.diff(reached, prepend=0) / texts  # pairs of a text in each band, on average
+    share = np.where(lower, np.minimum(1.0, BELOW / max(lower.sum(), 1) / np.maximum(pairs_a_text, 1e-9)), 1.0)
     return Bands(np.r_[edges, -np.inf], share)
 
 
 @dataclass(frozen=True)
-class Corpus:
+class TextPopulation:
     """All texts that can be drawn: of one list as in it, of two lists the left ones and then the right ones."""
 
     sides: Sides
@@ -78,35 +78,35 @@ class Corpus:
             return np.delete(np.arange(lefts), text)
         return np.arange(lefts, len(self)) if text < lefts else np.arange(lefts)
 
-    def rows(self, text: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, text: np.ndarray, partner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the pairs of texts as rows of the left and of the right side."""
-        low = np.minimum(text, other)
-        high = np.maximum(text, other)
+        low = np.minimum(text, partner)
+        high = np.maximum(text, partner)
         return low, high if self.sides.symmetric else high - len(self.sides.left)
 
-    def scores(self, text: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def scores(self, text: np.ndarray, partner: np.ndarray) -> np.ndarray:
         """Return the score of each pair of texts, (n,)."""
-        return self.sides.scores(*self.rows(text, other))
+        return self.sides.scores(*self.rows(text, partner))
 
     def scores_of(self, text: int) -> np.ndarray:
         """Return the scores of the text with all its partners, (k,) float32."""
-        other = self.partners(text)
+        partner = self.partners(text)
         lefts = len(self.sides.left)
         if text < lefts:
             products = self.sides.right @ self.sides.left[text]
-            products = products[other] if self.sides.symmetric else products
+            products = products[partner] if self.sides.symmetric else products
         else:
             products = self.sides.left @ self.sides.right[text - lefts]
-        return self.sides.rescored.replace(*self.rows(np.full(len(other), text), other), products)
+        return self.sides.rescored.replace(*self.rows(np.full(len(partner), text), partner), products)
 
-    def numbers(self, text: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def numbers(self, text: np.ndarray, partner: np.ndarray) -> np.ndarray:
         """Return the permanent random number of each pair of texts, (n,)."""
-        left, right = self.rows(text, other)
+        left, right = self.rows(text, partner)
         return self.sides.numbers(left, right, self.seed)
 
 
 @dataclass(frozen=True)
-class Order:
+class TextOrder:
     """The order in which texts are drawn, and by which the chance of each to be among the first is known.
 
     texts: (n,) as drawn; key: (n,) ascending exponential times, at the rates of `rate` (n,).
@@ -124,7 +124,7 @@ class Order:
         return np.maximum(weight * len(self.texts) / weight.sum(), 1.0)
 
 
-def draw_order(corpus: Corpus, group: np.ndarray) -> Order:
+def draw_order(corpus: TextPopulation, group: np.ndarray) -> TextOrder:
     """Return the order of all texts; group: (n,) of each, whose size, up to 16, says how often it is drawn.
 
     Every text has a permanent random number, so that orders by other groups begin much the same. Sampling by the first
@@ -135,38 +135,40 @@ def draw_order(corpus: Corpus, group: np.ndarray) -> Order:
     number = pair_numbers(corpus.ids, np.zeros_like(corpus.ids), corpus.seed)
     key = -np.log1p(-number) / rate
     order = np.argsort(key, kind="stable")
-    return Order(order, key[order], rate[order])
+    return TextOrder(order, key[order], rate[order])
 
 
 @dataclass(frozen=True)
-class Drawn:
+class TextPairs:
     """The pairs of a drawn text that people label.
 
-    other, band: (k,) its partners and their bands; the band after the last one: those of its group that lie in lower
+    partner, band: (k,) its partners and their bands; the band after the last one: those of its group that lie in lower
     bands. sizes: (h,) all its pairs in each band, without these.
     """
 
-    other: np.ndarray
+    partner: np.ndarray
     band: np.ndarray
     sizes: np.ndarray
 
 
-def draw_pairs(corpus: Corpus, bands: Bands, group: np.ndarray, text: int) -> Drawn:
+def draw_pairs(corpus: TextPopulation, bands: Bands, group: np.ndarray, text: int) -> TextPairs:
     """Return the pairs of this text that are drawn, the most similar first; group: (n,) of each text."""
-    other = corpus.partners(text)
+    partner = corpus.partners(text)
     scores = corpus.scores_of(text)
     band = bands.of(scores)
     last = len(bands.share)
-    inside = (group[other] == group[text]) | (scores == scores.max(initial=-np.inf))  # it is compared with one at least
-    beside = np.flatnonzero(inside & (bands.share[band] < 1))
-    band[beside[np.argsort(-scores[beside], kind="stable")][:MOST_OF_GROUP]] = last
+    inside = (group[partner] == group[text]) | (
+        scores == scores.max(initial=-np.inf)
+    )  # it is compared with one at least
+    extra = np.flatnonzero(inside & (bands.share[band] < 1))
+    band[extra[np.argsort(-scores[extra], kind="stable")][:MOST_OF_GROUP]] = last
     share = np.r_[bands.share, 1.0][band]
-    number = np.zeros(len(other))
+    number = np.zeros(len(partner))
     lower = share < 1
-    number[lower] = corpus.numbers(np.full(lower.sum(), text), other[lower])
+    number[lower] = corpus.numbers(np.full(lower.sum(), text), partner[lower])
     drawn = np.flatnonzero(number <= share)
     drawn = drawn[np.argsort(-scores[drawn], kind="stable")]
-    return Drawn(other[drawn], band[drawn], np.bincount(band, minlength=last + 1)[:last])
+    return TextPairs(partner[drawn], band[drawn], np.bincount(band, minlength=last + 1)[:last])
 
 
 @dataclass(frozen=True)
@@ -176,10 +178,10 @@ class Plan:
     bands: Bands
     texts: np.ndarray
     weight: np.ndarray
-    pairs: list[Drawn]
+    pairs: list[TextPairs]
 
 
-def make_plan(corpus: Corpus, ranking: Ranking, group: np.ndarray, n: int) -> Plan:
+def make_plan(corpus: TextPopulation, ranking: Ranking, group: np.ndarray, n: int) -> Plan:
     """Draw n texts and their pairs; ranking: of all pairs; group: (N,) of each text."""
     bands = make_bands(ranking, len(corpus))
     order = draw_order(corpus, group)

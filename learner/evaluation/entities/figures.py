@@ -23,56 +23,56 @@ METHOD = "entity audit"
 
 
 @dataclass(frozen=True)
-class Texts:
+class TextDraws:
     """Draws of texts, (draws, n) each: weight, and how many texts are in group, entity, and both, itself included."""
 
     weight: np.ndarray
     group: np.ndarray
     entity: np.ndarray
-    both: np.ndarray
+    shared: np.ndarray
 
-    def beside(self, weight: np.ndarray, group: int, entity: int, both: int) -> "Texts":
+    def beside(self, weight: np.ndarray, group: int, entity: int, shared: int) -> "TextDraws":
         """Return them with one more; weight: (draws,)."""
-        more = [np.full((len(weight), 1), one) for one in (group, entity, both)]
-        columns = zip((self.group, self.entity, self.both), more, strict=True)
-        return Texts(np.c_[self.weight, weight], *(np.hstack(one) for one in columns))
+        more = [np.full((len(weight), 1), column) for column in (group, entity, shared)]
+        columns = zip((self.group, self.entity, self.shared), more, strict=True)
+        return TextDraws(np.c_[self.weight, weight], *(np.hstack(column) for column in columns))
 
 
-def figures(draws: Draws, groups: Grouped, whole: bool, rng: np.random.Generator) -> dict[str, Estimate]:
+def entity_figures(draws: Draws, groups: Grouped, whole: bool, rng: np.random.Generator) -> dict[str, Estimate]:
     """Return the figures by name: B³ and pairwise, and for `whole` groups (of one list) those of whole groups."""
     sample = draws.sample
-    others = np.maximum(sample.weight - 1, 0)
+    unseen = np.maximum(sample.weight - 1, 0)
     part = rng.standard_gamma(1.0, (len(draws.unseen), len(sample.texts) + 1))
     entity = draws.entities()
-    both = draws.right(groups, rng)
-    texts = Texts(1 + part[:, :-1] * others, np.broadcast_to(groups.size, both.shape), entity, both)
-    hidden = part[:, -1] * others.mean()
-    value = {name: float(one.mean()) for name, one in _measures(texts, whole).items()}
-    low = [_measures(texts.beside(hidden, *one), whole) for one in BAD]
-    high = [_measures(texts.beside(hidden, *one), whole) for one in GOOD]
+    shared = draws.right(groups, rng)
+    texts = TextDraws(1 + part[:, :-1] * unseen, np.broadcast_to(groups.size, shared.shape), entity, shared)
+    hidden = part[:, -1] * unseen.mean()
+    value = {name: float(measures.mean()) for name, measures in _measures(texts, whole).items()}
+    low = [_measures(texts.beside(hidden, *measures), whole) for measures in BAD]
+    high = [_measures(texts.beside(hidden, *measures), whole) for measures in GOOD]
     return {
         name: Estimate(
-            at,
-            min(at, *(float(np.percentile(one[name], TAILS[0])) for one in low)),
-            max(at, *(float(np.percentile(one[name], TAILS[1])) for one in high)),
+            mean,
+            min(mean, *(float(np.percentile(measures[name], TAILS[0])) for measures in low)),
+            max(mean, *(float(np.percentile(measures[name], TAILS[1])) for measures in high)),
             METHOD,
             len(sample.texts),
         )
-        for name, at in value.items()
+        for name, mean in value.items()
     }
 
 
-def _measures(texts: Texts, whole: bool) -> dict[str, np.ndarray]:
+def _measures(texts: TextDraws, whole: bool) -> dict[str, np.ndarray]:
     """Return each measure in each draw, (draws,)."""
-    found = {name: part / np.maximum(total, LEAST) for name, (part, total) in sums(texts, whole).items()}
-    for name in dict.fromkeys(one.rpartition("_")[0] for one in tuple(found)):
-        precision = found[f"{name}_precision"]
-        recall = found[f"{name}_recall"]
-        found[f"{name}_f1"] = 2 * precision * recall / np.maximum(precision + recall, LEAST)
-    return found
+    ratios = {name: part / np.maximum(total, LEAST) for name, (part, total) in sums(texts, whole).items()}
+    for name in dict.fromkeys(ratio_name.rpartition("_")[0] for ratio_name in tuple(ratios)):
+        precision = ratios[f"{name}_precision"]
+        recall = ratios[f"{name}_recall"]
+        ratios[f"{name}_f1"] = 2 * precision * recall / np.maximum(precision + recall, LEAST)
+    return ratios
 
 
-def sums(texts: Texts, whole: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def sums(texts: TextDraws, whole: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the sums whose ratio is each precision and recall, in each draw, (draws,) each.
 
     With the inverse of each text's chance as its weight, either sum is on average that of all texts.
@@ -80,17 +80,17 @@ def sums(texts: Texts, whole: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     weight = texts.weight
     group = texts.group
     entity = texts.entity
-    both = texts.both
-    every = weight.sum(1)
-    pairs = (weight * (both - 1)).sum(1)
-    found = {
-        "b_cubed_precision": ((weight * both / group).sum(1), every),
-        "b_cubed_recall": ((weight * both / entity).sum(1), every),
+    shared = texts.shared
+    total = weight.sum(1)
+    pairs = (weight * (shared - 1)).sum(1)
+    terms = {
+        "b_cubed_precision": ((weight * shared / group).sum(1), total),
+        "b_cubed_recall": ((weight * shared / entity).sum(1), total),
         "pairwise_precision": (pairs, (weight * (group - 1)).sum(1)),
         "pairwise_recall": (pairs, (weight * (entity - 1)).sum(1)),
     }
     if whole:
-        exact = weight * ((both == group) & (both == entity))
-        found["cluster_precision"] = (exact / group).sum(1), (weight / group).sum(1)
-        found["cluster_recall"] = (exact / entity).sum(1), (weight / entity).sum(1)
-    return found
+        exact = weight * ((shared == group) & (shared == entity))
+        terms["cluster_precision"] = (exact / group).sum(1), (weight / group).sum(1)
+        terms["cluster_recall"] = (exact / entity).sum(1), (weight / entity).sum(1)
+    return terms

@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from allpairs.learner.evaluation.audit.allocation import Gain, allocate, gain_of
-from allpairs.learner.evaluation.audit.cells import Cells, cells_of, draw_cells
+from allpairs.learner.evaluation.audit.cells import Cells, audit_cells, draw_cells
 from allpairs.learner.evaluation.audit.measure import labels_needed
 from allpairs.learner.evaluation.audit.sample import Sample
 from allpairs.learner.evaluation.audit.verdicts import YES
@@ -37,7 +37,7 @@ def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) 
     design = designs[-1]
     labelled = read_under(session, project_id, data, designs, design)
     sample = labelled.sample
-    cells = cells_of(labelled.sample)
+    cells = audit_cells(labelled.sample)
     orders = _left_in_orders(design, labelled)
     available = np.array([len(order) for order in orders])
     gain = _gain(sample, cells, np.random.default_rng([data.settings.seed, design.number]))

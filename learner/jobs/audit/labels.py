@@ -44,7 +44,7 @@ class Labelled:
         found = self.sample.verdicts
         if found is None:
             return None
-        return {"said": found.said.tolist(), "read": found.read.tolist(), "called": found.called.tolist()}
+        return {"said": found.verdict.tolist(), "read": found.read.tolist(), "called": found.called.tolist()}
 
 
 def read_usable(

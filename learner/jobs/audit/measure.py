@@ -17,12 +17,12 @@ from allpairs.db.schema.tables import Design, Evaluation, StoredModel
 from allpairs.learner.evaluation.audit.figures import as_estimate
 from allpairs.learner.evaluation.audit.measure import (
     View,
-    advice,
-    changes,
     histogram,
+    label_advice,
     labels_needed,
     measure,
     measure_top,
+    model_changes,
     reached,
     strata_table,
 )
@@ -89,7 +89,7 @@ def measure_models(
     rng = np.random.default_rng([data.settings.seed, design.number])
     posterior = posterior_of(labelled, np.column_stack([view.ranks for view in views]), rng)
     top = design.strata.top
-    more = advice(labelled.sample, posterior, top) if posterior else {"halve": None, "below": None}
+    more = label_advice(labelled.sample, posterior, top) if posterior else {"halve": None, "below": None}
     audits = [_audit(data.settings, design, labelled, posterior, view) | more for view in views]
     if posterior is None:
         rows = [_unmeasured(*each, labelled) for each in zip(matchers, views, audits, strict=True)]
@@ -162,7 +162,7 @@ def _measured(
         audit["reliability"] = _reliability(matcher, view, sample, posterior, rng.spawn(1)[0])
         for part, pairs in ((audit, np.inf), (audit["top"], audit["top"]["pairs"])):
             if at:
-                found = changes(sample, posterior, views[at - 1], view, rng, pairs)
+                found = model_changes(sample, posterior, views[at - 1], view, rng, pairs)
                 since = {"since": matchers[at - 1].number}
                 part["changes"] = {name: estimate.as_dict() | since for name, estimate in found.items()}
         highest = measure_top(sample, posterior, view, audit["top"]["pairs"], rng)
@@ -187,7 +187,7 @@ def _reliability(
     """Return the reliability of the matcher's probabilities, by tenth; empty if it has no output layer."""
     if matcher.w is None or matcher.b is None:
         return []
-    return by_tenth(view.found(sample, posterior), view, OutputLayer(matcher.w, matcher.b), rng)
+    return by_tenth(view.positives_by_rank(sample, posterior), view, OutputLayer(matcher.w, matcher.b), rng)
 
 
 def _view(data: ProjectData, matcher: StoredModel, seen: Seen, labelled: Labelled) -> View:
@@ -232,7 +232,7 @@ def _rater(design: Drawn, sample: Sample, posterior: Posterior | None) -> dict[s
 
 def _early_rank(sample: Sample, posterior: Posterior, view: View) -> int:
     """Return roughly the rank by which a fifth of the positives is found."""
-    rank = np.median(view.found(sample, posterior).rank_at(np.array([0.2])))
+    rank = np.median(view.positives_by_rank(sample, posterior).rank_at(np.array([0.2])))
     return int(np.clip(rank, 1, MOST_BEYOND))
 
 

@@ -12,7 +12,7 @@ from allpairs.db.labels.audits import add_audit_tasks, newest_design
 from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.progress import Progress
 from allpairs.db.schema.tables import Design, Round, StoredModel
-from allpairs.learner.evaluation.entities.drawing import Corpus, Plan, make_plan
+from allpairs.learner.evaluation.entities.drawing import Plan, TextPopulation, make_plan
 from allpairs.learner.jobs.data.evaluation_snapshot import population, sides
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.stored_vectors import see
@@ -20,15 +20,15 @@ from allpairs.learner.jobs.entities.groups import groups_of
 from allpairs.learner.jobs.entities.stored import Answers, as_items, columns_of
 
 
-def corpus_of(data: ProjectData, matcher: StoredModel, progress: Progress) -> Corpus:
+def corpus_of(data: ProjectData, matcher: StoredModel, progress: Progress) -> TextPopulation:
     """Return the evaluation texts as the matcher sees them."""
     seen = see(data, matcher, None, progress)
-    return Corpus(sides(data, seen.vectors, rescored=seen.rescored), matcher.project_id)
+    return TextPopulation(sides(data, seen.vectors, rescored=seen.rescored), matcher.project_id)
 
 
 def plan_audit(
     data: ProjectData, matcher: StoredModel, drawn: int, progress: Progress
-) -> tuple[Plan, Corpus, dict[str, Any]]:
+) -> tuple[Plan, TextPopulation, dict[str, Any]]:
     """Draw so many texts under the matcher, by the size of their groups; return also the design's columns."""
     corpus = corpus_of(data, matcher, progress)
     ranking = see(data, matcher, None, progress).ranking
@@ -69,20 +69,20 @@ def store(
     return design
 
 
-def tasks_of(plan: Plan, corpus: Corpus, answers: Answers, rng: np.random.Generator) -> list[dict[str, Any]]:
+def tasks_of(plan: Plan, corpus: TextPopulation, answers: Answers, rng: np.random.Generator) -> list[dict[str, Any]]:
     """Return the columns of the tasks, text by text in random order; a pair of two drawn texts is asked once."""
     return [row | {"position": at} for at, row in enumerate(_rows(plan, corpus, answers, rng))]
 
 
-def _rows(plan: Plan, corpus: Corpus, answers: Answers, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+def _rows(plan: Plan, corpus: TextPopulation, answers: Answers, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     asked = set(answers)
     share = np.r_[plan.bands.share, 1.0]
     for at in rng.permutation(len(plan.texts)).tolist():
         pairs = plan.pairs[at]
         text = int(plan.texts[at])
-        texts = np.full(len(pairs.other), text)
-        scores = corpus.scores(texts, pairs.other).tolist()
-        items = as_items(corpus, np.column_stack([texts, pairs.other]))
+        texts = np.full(len(pairs.partner), text)
+        scores = corpus.scores(texts, pairs.partner).tolist()
+        items = as_items(corpus, np.column_stack([texts, pairs.partner]))
         for (left, right), band, score in zip(items, pairs.band.tolist(), scores, strict=True):
             if (left, right) not in asked:
                 asked.add((left, right))

@@ -11,7 +11,7 @@ from allpairs.db.progress import Progress
 from allpairs.db.projects.matchers import GROUP_FIGURES, matchers_of
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import StoredModel
-from allpairs.learner.evaluation.entities.drawing import Corpus
+from allpairs.learner.evaluation.entities.drawing import TextPopulation
 from allpairs.learner.jobs.data.evaluation_snapshot import has_model, knows, population
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.entities.draw import corpus_of
@@ -45,7 +45,7 @@ def _by_clustering(data: ProjectData, matcher: StoredModel, progress: Progress) 
     }
 
 
-def entities_of(data: ProjectData, corpus: Corpus) -> np.ndarray:
+def entities_of(data: ProjectData, corpus: TextPopulation) -> np.ndarray:
     """Return the entity of each text of the corpus, (n,) int64: what known positives connect; others are alone."""
     left, right = data.dataset.evaluation_positives.T
     if not data.dataset.symmetric:

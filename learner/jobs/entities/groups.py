@@ -10,7 +10,7 @@ from allpairs.db.files.checksums import Damaged
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import StoredModel
-from allpairs.learner.evaluation.entities.drawing import Corpus
+from allpairs.learner.evaluation.entities.drawing import TextPopulation
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.grouping import possible
@@ -22,7 +22,7 @@ LEAST = 0.5  # probability of a match
 Groups = dict[Clustering, np.ndarray]
 
 
-def groups_of(matcher: StoredModel, corpus: Corpus, of: str, progress: Progress) -> Groups:
+def groups_of(matcher: StoredModel, corpus: TextPopulation, of: str, progress: Progress) -> Groups:
     """Return the group of each text of the corpus, (n,) int64, by clustering; empty without an output layer.
 
     of: the corpus's `population`. They are stored beside the model. Raises InputError for more than 20 million matches.
@@ -39,7 +39,7 @@ def groups_of(matcher: StoredModel, corpus: Corpus, of: str, progress: Progress)
     return {Clustering(how): group for how, group in stored.items()}
 
 
-def _made(layer: OutputLayer, least: float, corpus: Corpus, progress: Progress) -> Groups:
+def _made(layer: OutputLayer, least: float, corpus: TextPopulation, progress: Progress) -> Groups:
     sides = corpus.sides
     found = best_pairs(
         sides.left, sides.right, sides.symmetric, threshold=least, rescored=sides.rescored, progress=progress

@@ -12,8 +12,8 @@ from allpairs.db.progress import Progress
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, StoredModel
-from allpairs.learner.evaluation.entities.figures import figures
-from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, grouped
+from allpairs.learner.evaluation.entities.figures import entity_figures
+from allpairs.learner.evaluation.entities.sample import EntitySample, draw_unseen, grouped
 from allpairs.learner.jobs.data.evaluation_snapshot import has_model, knows, population
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.entities.draw import corpus_of
@@ -55,7 +55,7 @@ def _measure_by_audit(engine: Engine, project_id: int, data: ProjectData, progre
 
 
 def _rounds(
-    data: ProjectData, matchers: list[StoredModel], sample: Sample, design: Design, progress: Progress
+    data: ProjectData, matchers: list[StoredModel], sample: EntitySample, design: Design, progress: Progress
 ) -> dict[str, Any]:
     """Return the figures by round and clustering, all from the same draws of what was not labelled."""
     seed = [data.settings.seed, design.number]
@@ -65,16 +65,16 @@ def _rounds(
         of_round = groups_of(matcher, corpus_of(data, matcher, progress), population(data), progress)
         for how, group in of_round.items():
             rng = np.random.default_rng([*seed, 1])  # the same texts weigh more in the draws of all of them
-            found = figures(draws, grouped(sample, group), data.dataset.symmetric, rng)
+            found = entity_figures(draws, grouped(sample, group), data.dataset.symmetric, rng)
             of_clustering = rounds.setdefault(str(matcher.number), {})
             of_clustering[how.value] = {name: estimate.as_dict() for name, estimate in found.items()}
     return rounds
 
 
-def _store(engine: Engine, design: Design, sample: Sample, rounds: dict[str, Any]) -> None:
+def _store(engine: Engine, design: Design, sample: EntitySample, rounds: dict[str, Any]) -> None:
     """Keep the figures, and how many texts are complete, with the design."""
-    positives = int(sample.positive.sum())
-    found: dict[str, Any] = {"complete": len(sample.texts), "labels": len(sample.of), "positives": positives}
+    positives = int(sample.pairs.positive.sum())
+    found: dict[str, Any] = {"complete": len(sample.texts), "labels": len(sample.pairs), "positives": positives}
     with writing(engine) as session:
         row = session.get_one(Design, design.id)
         before = row.details.get("found", {}).get("rounds", {}) if rounds else {}

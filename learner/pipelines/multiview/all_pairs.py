@@ -14,7 +14,7 @@ import numpy as np
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.reranking.reranker import load_reranker, pair_scores
 from allpairs.learner.evaluation.exact import evaluate_exact
-from allpairs.learner.evaluation.importance_sampling import estimate
+from allpairs.learner.evaluation.importance_sampling import estimate_from_strata
 from allpairs.learner.evaluation.sampling_designs import Population, stratified
 from allpairs.learner.files.evaluate import gains
 from allpairs.learner.models.encoder import Encoder, load_encoder
@@ -113,7 +113,7 @@ def _measured(run: Run, sides: Sides, progress: Progress) -> dict[str, object]:
     rng = np.random.default_rng([run.config.seed, 5])
     population = Population(left, right, sides.positives, sides.symmetric)
     strata = stratified(population, score, run.config.all_pairs, rng)
-    ours = estimate(score(*sides.positives.T), strata, "stratified", rng, OutputLayer(1.0, 0.0))
+    ours = estimate_from_strata(score(*sides.positives.T), strata, "stratified", rng, OutputLayer(1.0, 0.0))
     matcher = run.inputs.test_queries and run.inputs.matcher  # else it was trained on the held-out share
     compared = matcher_factors(Path(matcher).parent, sides.queries, sides.passages) if matcher else (left, right)
     base = evaluate_exact(*compared, sides.positives, sides.symmetric)

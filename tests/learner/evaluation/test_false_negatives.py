@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from allpairs.db.errors import InputError
 from allpairs.learner.evaluation import false_negatives
 from allpairs.learner.evaluation.exact import evaluate_exact
-from allpairs.learner.evaluation.false_negatives import Checked, compare, correct, find_putative, lowest, near
+from allpairs.learner.evaluation.false_negatives import (
+    Checked,
+    compare,
+    corrected_precision,
+    find_putative,
+    lowest,
+    near,
+)
 
 NONE = Checked(0, 0, 0)
 
@@ -20,7 +27,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 
 def test_the_papers_numbers() -> None:
-    found = correct(551, [Checked(449, 50, 16), NONE], rng())
+    found = corrected_precision(551, [Checked(449, 50, 16), NONE], rng())
     assert found["uncorrected"].value == pytest.approx(0.551)
     assert found["paper"].value == pytest.approx(0.793171, abs=1e-6)
     assert found["consistent"].value == pytest.approx(0.85632)
@@ -34,24 +41,24 @@ def test_the_papers_comparison() -> None:
 
 
 def test_two_strata_are_weighted_by_their_sizes() -> None:
-    found = correct(100, [Checked(300, 50, 25), Checked(100, 20, 18)], rng())
+    found = corrected_precision(100, [Checked(300, 50, 25), Checked(100, 20, 18)], rng())
     assert found["consistent"].value == pytest.approx(1 - (150 + 90) / 500)
     assert found["paper"].value == pytest.approx(100 / (100 + 150 + 90))
 
 
 def test_labelled_to_the_end_there_is_no_width() -> None:
-    for one in correct(10, [Checked(30, 30, 12), Checked(5, 5, 5)], rng()).values():
+    for one in corrected_precision(10, [Checked(30, 30, 12), Checked(5, 5, 5)], rng()).values():
         assert one.low == one.value == one.high
-    assert correct(10, [NONE, NONE], rng())["consistent"].value == 1.0
+    assert corrected_precision(10, [NONE, NONE], rng())["consistent"].value == 1.0
 
 
 def test_a_stratum_without_labels_says_nothing() -> None:
-    found = correct(10, [Checked(20, 20, 0), Checked(970, 0, 0)], rng())["consistent"]
+    found = corrected_precision(10, [Checked(20, 20, 0), Checked(970, 0, 0)], rng())["consistent"]
     assert found.low < 0.05 and found.high > 0.97
 
 
 def test_a_sampled_stratum_has_a_width_where_all_labels_agree() -> None:
-    found = correct(50, [Checked(50, 20, 20)], rng())["consistent"]
+    found = corrected_precision(50, [Checked(50, 20, 20)], rng())["consistent"]
     assert found.value == 0.5 == found.low
     assert 0.51 < found.high < 0.6
 
@@ -62,7 +69,7 @@ def test_the_consistent_form_is_unbiased_and_its_interval_covers() -> None:
     draw, values, covered = rng(1), [], 0
     for _ in range(600):
         hits = [int(draw.hypergeometric(good, size - good, 50)) for size, good in zip(sizes, real, strict=True)]
-        found = correct(true, [Checked(size, 50, hit) for size, hit in zip(sizes, hits, strict=True)], draw)
+        found = corrected_precision(true, [Checked(size, 50, hit) for size, hit in zip(sizes, hits, strict=True)], draw)
         values.append((found["consistent"].value, found["paper"].value))
         covered += found["consistent"].low <= truth <= found["consistent"].high
     consistent, paper = np.mean(values, axis=0) - truth
@@ -80,7 +87,7 @@ def strata(draw: st.DrawFn) -> Checked:
 
 @given(st.integers(1, 1_000), st.lists(strata(), min_size=1, max_size=3))
 def test_the_forms_are_ordered_and_lie_in_their_intervals(true: int, parts: list[Checked]) -> None:
-    found = correct(true, parts, rng())
+    found = corrected_precision(true, parts, rng())
     assert found["uncorrected"].value <= found["paper"].value + 1e-12 <= found["consistent"].value + 2e-12
     for one in found.values():
         assert 0 <= one.low <= one.value <= one.high <= 1

@@ -8,7 +8,7 @@ import pytest
 
 from allpairs.learner.evaluation import importance_sampling
 from allpairs.learner.evaluation.calibration import reliability
-from allpairs.learner.evaluation.importance_sampling import Stratum, estimate, false_positives
+from allpairs.learner.evaluation.importance_sampling import Stratum, estimate_from_strata, false_positives
 from allpairs.learner.metrics.average_precision import average_precision, curve_from_counts, curve_from_scores
 from allpairs.learner.models.output_layer import OutputLayer
 
@@ -44,7 +44,7 @@ def test_false_positives_are_unbiased_with_the_known_variance() -> None:
 @pytest.mark.usefixtures("few_draws")
 def test_average_precision_is_a_ratio_and_not_unbiased() -> None:
     def value(drawn: tuple[int, ...]) -> float:
-        found = estimate(SCORES[POSITIVE], strata(drawn), "near-random", np.random.default_rng(0))
+        found = estimate_from_strata(SCORES[POSITIVE], strata(drawn), "near-random", np.random.default_rng(0))
         return found.estimates["average_precision"].value
 
     every = [value(drawn) for drawn in combinations(REST, 3)]
@@ -54,7 +54,7 @@ def test_average_precision_is_a_ratio_and_not_unbiased() -> None:
 
 
 def test_everything_sampled_is_exact_with_no_width() -> None:
-    found = estimate(SCORES[POSITIVE], strata(tuple(REST)), "near-random", np.random.default_rng(0), LAYER)
+    found = estimate_from_strata(SCORES[POSITIVE], strata(tuple(REST)), "near-random", np.random.default_rng(0), LAYER)
     exact = curve_from_scores(SCORES, POSITIVE)
     assert found.estimates["average_precision"].value == pytest.approx(average_precision(exact))
     for figure in found.estimates.values():
@@ -65,7 +65,9 @@ def test_everything_sampled_is_exact_with_no_width() -> None:
 
 
 def test_sampling_everything_gives_exact_threshold_figures() -> None:
-    found = estimate(SCORES[POSITIVE], strata(tuple(REST)), "near-random", np.random.default_rng(0), LAYER).estimates
+    found = estimate_from_strata(
+        SCORES[POSITIVE], strata(tuple(REST)), "near-random", np.random.default_rng(0), LAYER
+    ).estimates
     p = LAYER.probability(SCORES)
     hits = SCORES >= 0.32
     assert found["precision"].value == pytest.approx(POSITIVE[hits].mean())
@@ -76,7 +78,7 @@ def test_sampling_everything_gives_exact_threshold_figures() -> None:
 
 
 def test_all_pairs_are_counted_in_strata_and_histogram() -> None:
-    found = estimate(SCORES[POSITIVE], strata((3, 4, 6)), "near-random", np.random.default_rng(0), LAYER)
+    found = estimate_from_strata(SCORES[POSITIVE], strata((3, 4, 6)), "near-random", np.random.default_rng(0), LAYER)
     assert (found.pairs, found.positives) == (15, 3)
     assert [row["size"] for row in found.strata] == [3, 4, 8]
     assert [row["positives"] for row in found.strata] == [3, 0, 0]
@@ -88,7 +90,7 @@ def test_all_pairs_are_counted_in_strata_and_histogram() -> None:
 
 def test_a_stratum_without_a_false_positive_has_an_interval() -> None:
     none = [Stratum("random", 1_000_000, np.full(1_000, -0.5))]
-    found = estimate(np.linspace(0.5, 0.9, 50), none, "near-random", np.random.default_rng(0), LAYER)
+    found = estimate_from_strata(np.linspace(0.5, 0.9, 50), none, "near-random", np.random.default_rng(0), LAYER)
     for name in ("average_precision", "precision_at_recall_20", "precision"):
         figure = found.estimates[name]
         assert figure.value == figure.high == 1.0
@@ -102,16 +104,16 @@ def test_one_hidden_pair_is_reckoned_with_once() -> None:
     positives, large = np.linspace(0.5, 0.9, 50), Stratum("large", 100_000, np.full(1_000, -0.5))
     small = [Stratum("small", 90_000, np.full(1_000, -0.5))] * 9
     alone, all_ten = (
-        estimate(positives, sampled, "", np.random.default_rng(0)).estimates["average_precision"].low
+        estimate_from_strata(positives, sampled, "", np.random.default_rng(0)).estimates["average_precision"].low
         for sampled in ([large], [large, *small])
     )
     assert all_ten == pytest.approx(alone, abs=0.01)
 
 
 def test_a_monotone_transformation_changes_no_value() -> None:
-    before = estimate(SCORES[POSITIVE], strata((3, 4, 6)), "near-random", np.random.default_rng(0))
+    before = estimate_from_strata(SCORES[POSITIVE], strata((3, 4, 6)), "near-random", np.random.default_rng(0))
     squeezed = [Stratum(one.name, one.size, np.tanh(one.scores)) for one in strata((3, 4, 6))]
-    after = estimate(np.tanh(SCORES[POSITIVE]), squeezed, "near-random", np.random.default_rng(0))
+    after = estimate_from_strata(np.tanh(SCORES[POSITIVE]), squeezed, "near-random", np.random.default_rng(0))
     assert before.estimates == after.estimates
 
 
@@ -161,12 +163,12 @@ def test_intervals_cover_the_truth(
     rng = np.random.default_rng(seed)
     positives = rng.normal(0.7, 0.15, 60)
     parts, sizes = population(rng)
-    truth = estimate(positives, [Stratum("", len(part), part) for part in parts], "", rng, WIDE)
+    truth = estimate_from_strata(positives, [Stratum("", len(part), part) for part in parts], "", rng, WIDE)
     held = dict.fromkeys(truth.estimates, 0)
     for _ in range(runs):
         drawn = [rng.choice(part, n, False) for part, n in zip(parts, sizes, strict=True)]
         sampled = [Stratum("", len(part), scores) for part, scores in zip(parts, drawn, strict=True)]
-        for name, found in estimate(positives, sampled, "", rng, WIDE).estimates.items():
+        for name, found in estimate_from_strata(positives, sampled, "", rng, WIDE).estimates.items():
             held[name] += found.low - 1e-9 <= truth.estimates[name].value <= found.high + 1e-9
     assert min(held.values()) >= least, held
 

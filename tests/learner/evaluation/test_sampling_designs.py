@@ -5,8 +5,8 @@ import pytest
 
 from allpairs.learner.evaluation import sampling_designs
 from allpairs.learner.evaluation.exact import evaluate_exact
-from allpairs.learner.evaluation.importance_sampling import Stratum, estimate
-from allpairs.learner.evaluation.sampling_designs import Population, cosines, near_random, stratified
+from allpairs.learner.evaluation.importance_sampling import Stratum, estimate_from_strata
+from allpairs.learner.evaluation.sampling_designs import Population, near_random, pair_cosines, stratified
 
 DESIGNS = [near_random, stratified]
 
@@ -28,7 +28,7 @@ def population(symmetric: bool, n: int = 240, groups: int = 60) -> tuple[Populat
 
 
 def scorer(vectors: np.ndarray):  # type: ignore[no-untyped-def]
-    return lambda rows, columns: cosines(vectors, vectors, rows, columns)
+    return lambda rows, columns: pair_cosines(vectors, vectors, rows, columns)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -46,7 +46,7 @@ def test_with_a_large_enough_sample_the_figures_are_exact(design) -> None:  # ty
     score = scorer(vectors)
     strata = design(people, score, 10**6, np.random.default_rng(0))
     assert all(stratum.unseen == 0 for stratum in strata)
-    found = estimate(score(*people.positives.T), strata, "", np.random.default_rng(0))
+    found = estimate_from_strata(score(*people.positives.T), strata, "", np.random.default_rng(0))
     exact = evaluate_exact(vectors, vectors, people.positives, True)
     assert exact is not None
     for name, figure in found.estimates.items():
@@ -64,7 +64,7 @@ def test_the_interval_of_a_sample_holds_the_exact_value(design, runs: int) -> No
     held = 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
-        found = estimate(score(*people.positives.T), design(people, score, 4_000, rng), "", rng).estimates
+        found = estimate_from_strata(score(*people.positives.T), design(people, score, 4_000, rng), "", rng).estimates
         held += found["average_precision"].low <= truth <= found["average_precision"].high
     assert held >= 0.9 * runs - 1
 

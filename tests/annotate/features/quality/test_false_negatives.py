@@ -24,7 +24,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Design, Evaluation, Item, Round, StoredModel, Task
-from allpairs.learner.evaluation.false_negatives import Checked, correct
+from allpairs.learner.evaluation.false_negatives import Checked, corrected_precision
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import answer_on, make_measured_project
 
@@ -76,7 +76,7 @@ def add_correction(
 def figures(real: tuple[int, int] = (16, 8), sampled: tuple[int, int] = (50, 10), **more: Any) -> dict[str, Any]:
     """Return the result that the job would store for these labels."""
     checked = [Checked(*numbers) for numbers in zip(FALSE, sampled, real, strict=True)]
-    forms = correct(TRUE, checked, np.random.default_rng(0))
+    forms = corrected_precision(TRUE, checked, np.random.default_rng(0))
     return {
         "labels": sum(sampled), "sampled": list(sampled), "false": list(real),
         **{name: estimate.as_dict() for name, estimate in forms.items()}, **more,

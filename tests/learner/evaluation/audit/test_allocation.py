@@ -9,11 +9,11 @@ from allpairs.learner.evaluation.audit.allocation import (
     FIRST,
     Gain,
     allocate,
-    average_precision,
+    banded_average_precision,
     gain_of,
     labels_to_halve,
 )
-from allpairs.learner.evaluation.audit.figures import found_by
+from allpairs.learner.evaluation.audit.figures import positives_by_rank
 from allpairs.learner.evaluation.audit.sample import draw_posterior
 from tests.helpers.figures.audits import normal_pool
 
@@ -27,7 +27,7 @@ def test_the_gain_of_a_label_is_the_drop_in_the_variance_of_ap() -> None:
     """With two possible shares for each stratum, the mean variance after a label follows by Bayes' rule."""
     sizes = np.array([100, 900])
     rates = np.array([[a, b] for a in (0.2, 0.8) for b in (0.01, 0.3)])
-    average = average_precision(rates, sizes)
+    average = banded_average_precision(rates, sizes)
     found = gain_of(rates, sizes).next(np.zeros(2))
     for stratum in range(2):
         chance = rates[:, stratum]  # of a positive label, under each of the equally likely pairs of shares
@@ -40,8 +40,8 @@ def test_the_gain_of_a_label_is_the_drop_in_the_variance_of_ap() -> None:
 
 def test_known_positives_count_as_pairs_of_their_stratum() -> None:
     rates, sizes, known = np.array([[0.5, 0.1], [0.8, 0.2]]), np.array([40, 60]), np.array([10.0, 5.0])
-    with_them = average_precision((rates * sizes + known) / (sizes + known), sizes + known)
-    assert average_precision(rates, sizes, known=known) == pytest.approx(with_them)
+    with_them = banded_average_precision((rates * sizes + known) / (sizes + known), sizes + known)
+    assert banded_average_precision(rates, sizes, known=known) == pytest.approx(with_them)
 
 
 def test_a_label_gains_the_less_the_more_are_known() -> None:
@@ -114,7 +114,7 @@ def test_so_many_more_labels_about_halve_the_interval(seed: int) -> None:
         found = [pool.draw(counts, rng) for _ in range(8)]
         posteriors = [draw_posterior(sample, rng, 300) for sample, _ in found]
         drawn = [
-            found_by(posterior, sample.positive, ranks).average_precision()
+            positives_by_rank(posterior, sample.positive, ranks).average_precision()
             for posterior, (sample, ranks) in zip(posteriors, found, strict=True)
         ]
         widths = [np.subtract(*np.percentile(one, (97.5, 2.5))) for one in drawn]
@@ -122,7 +122,7 @@ def test_so_many_more_labels_about_halve_the_interval(seed: int) -> None:
 
     before, rates = audited(labels)
     available, gained = pool.sizes - labels, gain_of(rates, pool.sizes)
-    more = labels_to_halve(labels, available, gained, float(average_precision(rates, pool.sizes).var()))
+    more = labels_to_halve(labels, available, gained, float(banded_average_precision(rates, pool.sizes).var()))
     assert more is not None
     after, _ = audited(labels + allocate(labels, available, gained, more))
     assert 0.3 < after / before < 0.85  # what deep strata tell alike counts for each of them

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from allpairs.learner.evaluation.audit.figures import TAILS, figures, found_by
+from allpairs.learner.evaluation.audit.figures import TAILS, figures, positives_by_rank
 from allpairs.learner.evaluation.audit.sample import draw_posterior
 from tests.helpers.figures.audits import Pool, doubling, normal_pool
 
@@ -21,7 +21,7 @@ def audit(pool: Pool, labels: int, threshold: int, rng: np.random.Generator) -> 
     """Return low, high and truth of each figure in one audit with equally many labels per stratum."""
     h = len(pool.sizes)
     sample, ranks = pool.draw(np.full(h, labels // h), rng)
-    found = found_by(draw_posterior(sample, rng, DRAWS, ranks[:, None]), sample.positive, ranks)
+    found = positives_by_rank(draw_posterior(sample, rng, DRAWS, ranks[:, None]), sample.positive, ranks)
     drawn = figures(found, float(threshold), rng)
     truth = pool.truth(threshold)
     return {name: (*np.percentile(values, TAILS), truth[name]) for name, values in drawn.items()}
@@ -80,7 +80,7 @@ def test_no_interval_has_width_0_while_pairs_are_unlabelled(rates: tuple[int, ..
     pool = Pool(sizes, np.concatenate([*parts, np.empty(0)]))
     rng = np.random.default_rng(4)
     sample, ranks = pool.draw(np.full(4, labels), rng)
-    drawn = figures(found_by(draw_posterior(sample, rng, DRAWS), sample.positive, ranks), 200.0, rng)
+    drawn = figures(positives_by_rank(draw_posterior(sample, rng, DRAWS), sample.positive, ranks), 200.0, rng)
     for name, values in drawn.items():
         low, high = np.percentile(values, TAILS)
         assert low < high, name
@@ -123,7 +123,7 @@ def compared() -> dict[str, np.ndarray]:
             sample, ranks = pool.draw(np.full(len(pool.sizes), 20), rng)
             seen = ranks, later[ranks.astype(np.int64) - 1]
             posterior = draw_posterior(sample, rng, DRAWS, np.column_stack(seen))
-            drawn.append([found_by(posterior, sample.positive, by).average_precision() for by in seen])
+            drawn.append([positives_by_rank(posterior, sample.positive, by).average_precision() for by in seen])
         (old, new), (_, elsewhere) = drawn
         change = new_truth - old_truth
         for name, values, truth in (

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
-from allpairs.learner.evaluation.audit.figures import Found, as_estimate, curve, figures, found_by
+from allpairs.learner.evaluation.audit.figures import (
+    PositivesByRank,
+    as_estimate,
+    audit_curve,
+    figures,
+    positives_by_rank,
+)
 from allpairs.learner.evaluation.audit.measure import View, measure
 from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
@@ -24,11 +30,11 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def known(positive: np.ndarray, ranks: np.ndarray, draws: int = 2) -> Found:
+def known(positive: np.ndarray, ranks: np.ndarray, draws: int = 2) -> PositivesByRank:
     """Return what is found when every pair is labelled."""
     mass = np.tile(positive.astype(np.float64), (draws, 1))
     one_band = Posterior(np.full((draws, 1), positive.mean()), mass, np.ones_like(mass), ranks[-1:])
-    return found_by(one_band, positive, ranks)
+    return positives_by_rank(one_band, positive, ranks)
 
 
 def many(seed: int, n: int = 3_000, shift: float = 2.0) -> np.ndarray:
@@ -53,7 +59,7 @@ def test_average_precision_is_the_mean_over_places_between_pairs(above: int, pos
     rank, total = np.array([0.0, above, 4.0, 4.0 + pairs]), above + positives
     rank, found = np.unique(rank), np.array([0.0, above, above, total])[-len(np.unique(rank)) :]
     labels = np.where(rank <= 4, rank, 5.0)
-    drawn = Found(rank, found[None], labels, labels).average_precision()
+    drawn = PositivesByRank(rank, found[None], labels, labels).average_precision()
     places = [np.r_[np.arange(1, above + 1), 5 + np.array(at)] for at in combinations(range(pairs), positives)]
     expected = np.mean([(np.arange(1, total + 1) / at).mean() for at in places])
     assert drawn == pytest.approx([expected])
@@ -134,10 +140,10 @@ def test_a_monotone_transformation_of_the_scores_changes_nothing(squeeze: float)
 def test_no_more_is_found_than_there_are_pairs(pairs: list[tuple[int, float]], threshold: int, seed: int) -> None:
     ranks, mass = (np.array(column, dtype=np.float64) for column in zip(*pairs, strict=True))
     pairs, ends = np.maximum(mass, 1.0), np.array([100.0, 2_000.0, 12_000.0])
-    found = found_by(Posterior(np.full((1, 1), 0.5), mass[None], pairs[None], ends), mass >= 1, ranks)
+    found = positives_by_rank(Posterior(np.full((1, 1), 0.5), mass[None], pairs[None], ends), mass >= 1, ranks)
     assert (np.diff(found.rank) > 0).all()
-    assert (np.diff(found.found, axis=1) >= -1e-9).all()
-    assert (found.found <= found.rank + 1e-9).all()
+    assert (np.diff(found.cumulative, axis=1) >= -1e-9).all()
+    assert (found.cumulative <= found.rank + 1e-9).all()
     drawn = figures(found, float(threshold), np.random.default_rng(seed))
     for name, values in drawn.items():
         assert np.isfinite(values).all(), name
@@ -151,9 +157,9 @@ def test_pairs_of_one_rank_are_found_together_in_whatever_order() -> None:
     posterior = Posterior(np.ones((1, 1)), mass[None], pairs[None], np.array([20.0]))
     turned = Posterior(np.ones((1, 1)), mass[None, [2, 1, 0, 3]], pairs[None, [2, 1, 0, 3]], np.array([20.0]))
     for one in (posterior, turned):
-        found = found_by(one, mass[:4] > 0, ranks)
+        found = positives_by_rank(one, mass[:4] > 0, ranks)
         assert found.rank.tolist() == [0, 7, 20]
-        assert found.found[0] == pytest.approx([0, 5, 6])
+        assert found.cumulative[0] == pytest.approx([0, 5, 6])
 
 
 def test_with_only_positives_precision_is_the_drawn_share() -> None:
@@ -161,7 +167,7 @@ def test_with_only_positives_precision_is_the_drawn_share() -> None:
     sample = Sample(np.zeros(15, dtype=np.int64), np.ones(15, dtype=bool), np.full(15, 100.0), np.array([1_500]))
     ranks = np.sort(rng().choice(1_500, 15, replace=False)) + 1.0
     posterior = draw_posterior(sample, rng(), 400)
-    average = found_by(posterior, sample.positive, ranks).average_precision()
+    average = positives_by_rank(posterior, sample.positive, ranks).average_precision()
     assert np.abs(average - posterior.rates[:, 0]).mean() < 0.01
 
 
@@ -172,7 +178,7 @@ def test_known_positives_are_found_at_their_own_ranks() -> None:
     left = pattern & ~given
     mass = np.tile(left[~given].astype(np.float64), (2, 1))
     posterior = Posterior(np.full((2, 1), left.mean()), mass, np.ones_like(mass), np.array([float(mass.shape[1])]))
-    found = found_by(posterior, left[~given], ranks[~given], ranks[given])
+    found = positives_by_rank(posterior, left[~given], ranks[~given], ranks[given])
     whole = known(pattern, ranks)
     assert found.positives == pytest.approx(whole.positives)
     assert found.average_precision() == pytest.approx(whole.average_precision(), abs=0.003)
@@ -197,7 +203,7 @@ def test_a_curve_has_a_band_around_its_precision() -> None:
     sample, ranks = pool.draw(np.full(len(pool.sizes), 40), source)
     sides = make_sides(False, 300, 200)
     ranking = rank_all(sides.left, sides.right, False)
-    drawn = curve(found_by(draw_posterior(sample, source, 200), sample.positive, ranks), ranking, source)
+    drawn = audit_curve(positives_by_rank(draw_posterior(sample, source, 200), sample.positive, ranks), ranking, source)
     assert drawn.low is not None and drawn.high is not None
     columns = (drawn.score, drawn.recall, drawn.precision, drawn.low, drawn.high)
     assert {len(column) for column in columns} == {100}

@@ -57,7 +57,7 @@ def test_verdicts_are_read(tmp_path: Path, corpus: Corpus) -> None:
     rows = "q1,q0,1,1,0,1,1,1,1", "q2,q3,0,0.5,3,4,0,3,1", "q2,q4,1,0.5,3,4,,3,1"
     found = read(tmp_path, corpus, *rows, header=f"{HEADER},verdict,read,called").sample().verdicts
     assert found is not None
-    assert (found.said.tolist(), found.read.tolist(), found.called.tolist()) == ([YES, NO, UNREAD], [1, 3], [1, 1])
+    assert (found.verdict.tolist(), found.read.tolist(), found.called.tolist()) == ([YES, NO, UNREAD], [1, 3], [1, 1])
 
 
 @pytest.mark.parametrize("rest", ["maybe,3,1", "1,3,4", "1,-1,0", "1,,1", "1,2.5,1"])

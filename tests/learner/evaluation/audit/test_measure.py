@@ -5,12 +5,12 @@ import pytest
 
 from allpairs.learner.evaluation.audit.measure import (  # fmt: skip
     View,
-    advice,
-    changes,
     histogram,
+    label_advice,
     labels_needed,
     measure,
     measure_top,
+    model_changes,
     reached,
     strata_table,
 )
@@ -91,7 +91,7 @@ def test_a_model_does_not_differ_from_itself() -> None:
     view, positive, _ = labelled()
     sample, at = sampled(positive, [15, 15, 15, 15])
     view = seen_by(view, at)
-    for name, found in changes(sample, draw_posterior(sample, rng(), 300), view, view, rng()).items():
+    for name, found in model_changes(sample, draw_posterior(sample, rng(), 300), view, view, rng()).items():
         assert (found.low, found.value, found.high) == pytest.approx((0, 0, 0)), name
 
 
@@ -100,8 +100,8 @@ def test_a_noisier_model_is_worse() -> None:
     assert (order == other).all()
     sample, at = sampled(positive, [60, 60, 60, 60])
     posterior = draw_posterior(sample, rng(), 400)
-    found = changes(sample, posterior, seen_by(view, at), seen_by(noisy, at), rng())
-    back = changes(sample, posterior, seen_by(noisy, at), seen_by(view, at), rng())
+    found = model_changes(sample, posterior, seen_by(view, at), seen_by(noisy, at), rng())
+    back = model_changes(sample, posterior, seen_by(noisy, at), seen_by(view, at), rng())
     assert found.keys() == {"average_precision", "precision_at_recall_20"}
     assert found["average_precision"].high < 0 < back["average_precision"].low
     assert back["average_precision"].value == pytest.approx(-found["average_precision"].value)
@@ -174,7 +174,7 @@ def test_without_pairs_above_a_threshold_nothing_is_reached(threshold: float | N
 def test_it_says_how_many_labels_would_halve_the_interval() -> None:
     sample, _ = sampled(labelled()[1], [15, 15, 15, 15])
     posterior = draw_posterior(sample, rng(), 400)
-    found = [advice(sample, posterior, top) for top in range(5)]
+    found = [label_advice(sample, posterior, top) for top in range(5)]
     assert found[0]["halve"] is not None and 60 < found[0]["halve"] < 1_000
     *shares, last = [one["below"] for one in found]
     assert shares[0] == 1 and shares[-1] > 0 and shares == sorted(shares, reverse=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from allpairs.learner.evaluation.audit.figures import TAILS, figures, found_by
+from allpairs.learner.evaluation.audit.figures import TAILS, figures, positives_by_rank
 from allpairs.learner.evaluation.audit.measure import bounded
 from allpairs.learner.evaluation.audit.sample import Sample, draw_posterior
 from allpairs.learner.evaluation.audit.stratum_rates import START
@@ -44,7 +44,7 @@ def rate(pool: Pool, sensitivity: Sensitivity, specificity: float, labels: int, 
 
 def measured(sample: Sample, ranks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return (3, 2) the intervals' ends of the figures."""
-    found = found_by(draw_posterior(sample, rng, DRAWS, ranks[:, None]), sample.positive, ranks)
+    found = positives_by_rank(draw_posterior(sample, rng, DRAWS, ranks[:, None]), sample.positive, ranks)
     drawn = figures(found, 1_000.0, rng)
     return np.array([np.percentile(drawn[name], TAILS) for name in NAMES])
 

@@ -14,7 +14,7 @@ def test_a_drawn_text_meets_its_candidates_and_its_group() -> None:
         scores = corpus.scores(np.full(399, text), partners)
         upper = partners[bands.share[bands.of(scores)] == 1]
         group = partners[world.group[partners] == world.group[text]]
-        assert set(upper) | set(group) | {partners[scores.argmax()]} <= set(found.other)
+        assert set(upper) | set(group) | {partners[scores.argmax()]} <= set(found.partner)
         beside = found.band == len(bands.share)
         assert found.sizes.sum() + beside.sum() == 399  # every pair is in one band or beside them
 
@@ -25,7 +25,7 @@ def test_candidates_are_five_a_text_and_three_more_lie_below() -> None:
     pairs = [draw_pairs(corpus, bands, np.arange(400), text) for text in range(400)]
     upper = [(bands.share[one.band[one.band < len(bands.share)]] == 1).sum() for one in pairs]
     assert abs(np.mean(upper) - 5) < 0.2
-    assert abs(np.mean([len(one.other) for one in pairs]) - np.mean(upper) - 3) < 0.5
+    assert abs(np.mean([len(one.partner) for one in pairs]) - np.mean(upper) - 3) < 0.5
 
 
 @pytest.mark.parametrize("n", [30, 37, 61, 103, 150])
@@ -69,7 +69,7 @@ def test_of_two_lists_partners_are_of_the_other_list() -> None:
     corpus, bands = world.corpus(0), make_bands(world.ranking, 400)
     for text, others in ((3, range(200, 400)), (250, range(200))):
         found = draw_pairs(corpus, bands, world.group, text)
-        assert set(found.other) <= set(others)
-        scores = corpus.scores(np.full(len(found.other), text), found.other)
+        assert set(found.partner) <= set(others)
+        scores = corpus.scores(np.full(len(found.partner), text), found.partner)
         inside = found.band < len(bands.share)
         assert (bands.of(scores)[inside] == found.band[inside]).all()

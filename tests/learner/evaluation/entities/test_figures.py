@@ -1,16 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from allpairs.learner.evaluation.entities.figures import figures
-from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, grouped
+from allpairs.learner.evaluation.entities.figures import entity_figures
+from allpairs.learner.evaluation.entities.sample import EntitySample, LabelledPairs, draw_unseen, grouped
 from allpairs.learner.light.groups import measures
 from tests.helpers.entity_samples import World, complete, drawn, make_world
 
 
-def measured(world: World, sample: Sample, seed: int = 0) -> dict[str, tuple[float, float, float]]:
+def measured(world: World, sample: EntitySample, seed: int = 0) -> dict[str, tuple[float, float, float]]:
     rng = np.random.default_rng(seed)
     groups = grouped(sample, world.group)
-    found = figures(draw_unseen(sample, rng, 300), groups, world.sides.symmetric, rng)
+    found = entity_figures(draw_unseen(sample, rng, 300), groups, world.sides.symmetric, rng)
     return {name: (one.value, one.low, one.high) for name, one in found.items()}
 
 
@@ -47,12 +49,11 @@ def test_an_interval_of_few_texts_without_errors_is_not_empty() -> None:
 def test_an_unanswered_candidate_may_be_a_match() -> None:
     world = make_world()
     sample = drawn(world, 40, 0)
-    kept = np.ones(len(sample.of), dtype=bool)
-    kept[np.flatnonzero(sample.positive)[::2]] = False
-    fewer = Sample(
-        sample.corpus, sample.bands, sample.texts, sample.weight, sample.sizes, sample.of[kept], sample.other[kept],
-        sample.band[kept], sample.positive[kept],
-    )  # fmt: skip
+    kept = np.ones(len(sample.pairs), dtype=bool)
+    kept[np.flatnonzero(sample.pairs.positive)[::2]] = False
+    pairs = sample.pairs
+    left = LabelledPairs(pairs.drawn_text[kept], pairs.partner[kept], pairs.band[kept], pairs.positive[kept])
+    fewer = replace(sample, pairs=left)
     assert (fewer.open.sum(1) >= sample.open.sum(1)).all()
     assert draw_unseen(fewer, np.random.default_rng(0), 50).unseen[..., 0].sum() > 0
 

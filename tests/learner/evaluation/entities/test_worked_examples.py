@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from allpairs.learner.evaluation.entities.drawing import Bands, Plan, draw_pairs
-from allpairs.learner.evaluation.entities.figures import Texts, figures, sums
-from allpairs.learner.evaluation.entities.sample import Sample, draw_unseen, grouped
+from allpairs.learner.evaluation.entities.figures import TextDraws, entity_figures, sums
+from allpairs.learner.evaluation.entities.sample import EntitySample, draw_unseen, grouped
 from tests.helpers.entity_samples import World, make_world
 
 
@@ -34,9 +34,9 @@ def estimated(world: World, texts: np.ndarray, weight: np.ndarray) -> dict[str, 
     """Return the estimates from these texts, all of whose pairs are labelled."""
     corpus, bands = world.corpus(0), Bands(np.array([-np.inf]), np.ones(1))
     pairs = [draw_pairs(corpus, bands, world.group, text) for text in texts.tolist()]
-    sample = Sample.answered(corpus, Plan(bands, texts, weight, pairs), world.entity)
+    sample = EntitySample.answered(corpus, Plan(bands, texts, weight, pairs), world.entity)
     draws = draw_unseen(sample, np.random.default_rng(0), 2)
-    found = figures(draws, grouped(sample, world.group), True, Even(np.random.PCG64(0)))
+    found = entity_figures(draws, grouped(sample, world.group), True, Even(np.random.PCG64(0)))
     return {name: one.value for name, one in found.items()}
 
 
@@ -108,7 +108,7 @@ def test_sums_are_on_average_over_all_draws_those_of_the_truth() -> None:
         weight = np.array([[1 / chance[text] for text in order]])
         sizes = ([[len(of[text]) for text in order]] for of in (groups, entities))
         both = [[len(groups[text] & entities[text]) for text in order]]
-        for name, two in sums(Texts(weight, *map(np.array, sizes), np.array(both)), whole=True).items():
+        for name, two in sums(TextDraws(weight, *map(np.array, sizes), np.array(both)), whole=True).items():
             mean[name] = mean.get(name, 0) + p * np.array([one.item() for one in two])
     found, true = pairs_of(GROUP), pairs_of(ENTITY)
     right = 2 * len(found & true)  # from either of its texts

@@ -102,7 +102,7 @@ def test_people_label_by_verdict(engine: Engine, audited: int) -> None:
     # An abstention is drawn and counted as a no. Where every pair that was read is labelled, verdicts tell no more.
     split = found.read[labelled.sample.stratum] > 0
     expected = np.array([YES if said[pair] == Verdict.YES else NO for pair in pairs])
-    assert split.sum() > 60 and (found.said == np.where(split, expected, UNREAD)).all()
+    assert split.sum() > 60 and (found.verdict == np.where(split, expected, UNREAD)).all()
     weighted = np.bincount(labelled.sample.stratum, labelled.sample.weight)
     assert weighted.sum() == pytest.approx(labelled.sample.sizes.sum(), rel=0.25)
 
@@ -130,7 +130,7 @@ def test_labels_from_before_count_and_stay_random(engine: Engine, audited: int) 
     found, stratum = labelled.sample.verdicts, labelled.sample.stratum
     assert found is not None
     for h in np.unique(stratum[found.read[stratum] > 0]):
-        cells = found.said[stratum == h]
+        cells = found.verdict[stratum == h]
         assert set(cells.tolist()) <= {NO, YES}
     draw_and_label(engine, audited, 60)
     assert evaluation_of(engine, 0).audit["labels"] == 130
@@ -203,7 +203,7 @@ def test_an_answer_that_is_taken_back_breaks_nothing(engine: Engine, audited: in
     run_audit(engine, audited)
     _, labelled = now_labelled(engine, audited)
     found = labelled.sample.verdicts
-    assert found is not None and (found.said[found.read[labelled.sample.stratum] > 0] == UNREAD).any()
+    assert found is not None and (found.verdict[found.read[labelled.sample.stratum] > 0] == UNREAD).any()
     assert evaluation_of(engine, 0).audit["labels"] == len(first) + len(tasks) - 1
 
 

@@ -13,9 +13,9 @@ from allpairs.annotate.features.quality.calibration_chart import (
 )
 from allpairs.db.estimate import wilson
 from allpairs.db.schema.tables import Evaluation, StoredModel
-from allpairs.learner.evaluation.audit.figures import found_by
+from allpairs.learner.evaluation.audit.figures import positives_by_rank
 from allpairs.learner.evaluation.audit.measure import View
-from allpairs.learner.evaluation.audit.reliability import by_tenth, shares
+from allpairs.learner.evaluation.audit.reliability import by_tenth, shares_between
 from allpairs.learner.evaluation.audit.sample import draw_posterior
 from allpairs.learner.models.output_layer import OutputLayer
 from tests.helpers.figures.audits import normal_pool, ranking_of
@@ -87,8 +87,8 @@ def test_intervals_from_audit_labels_hold_the_truth(pool_kind: tuple[float, floa
     for _ in range(40):
         pool = normal_pool(*pool_kind, rng)
         sample, ranks = pool.draw(np.full(len(pool.sizes), 300 // len(pool.sizes)), rng)
-        found = found_by(draw_posterior(sample, rng, 300, ranks[:, None]), sample.positive, ranks)
-        low, high = np.percentile(shares(found, CUTS, rng), (2.5, 97.5), axis=0)
+        found = positives_by_rank(draw_posterior(sample, rng, 300, ranks[:, None]), sample.positive, ranks)
+        low, high = np.percentile(shares_between(found, CUTS, rng), (2.5, 97.5), axis=0)
         truth = np.diff(np.searchsorted(pool.positives, CUTS, side="right")) / np.diff(CUTS)
         held.append((low <= truth) & (truth <= high))
     assert np.mean(held) >= 0.9
@@ -98,7 +98,7 @@ def test_the_tenths_hold_every_pair_and_shares_grow_with_p() -> None:
     rng = np.random.default_rng(1)
     pool = normal_pool(4.55, 1.0, rng, pairs=10**6, positives=400)
     sample, ranks = pool.draw(np.full(len(pool.sizes), 40), rng)
-    found = found_by(draw_posterior(sample, rng, 200, ranks[:, None]), sample.positive, ranks)
+    found = positives_by_rank(draw_posterior(sample, rng, 200, ranks[:, None]), sample.positive, ranks)
     ranking, _ = ranking_of(np.sort(rng.integers(30_000, 90_000, 10**6)))
     view = View(ranking, np.empty(0), None)
     rows = by_tenth(found, view, OutputLayer(8.0, -1.0), rng)
