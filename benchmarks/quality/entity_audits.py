@@ -20,7 +20,7 @@ from allpairs.db.corpus.corpus import Corpus as Texts
 from allpairs.db.domain import Clustering, Kind, Side
 from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
-from allpairs.learner.evaluation.entities.drawing import TextPopulation, make_plan
+from allpairs.learner.evaluation.entities.drawing import TextPopulation, draw_plan
 from allpairs.learner.evaluation.entities.figures import entity_figures
 from allpairs.learner.evaluation.entities.sample import EntitySample, draw_unseen, grouped
 from allpairs.learner.light.groups.clusterings import clustered
@@ -97,7 +97,7 @@ def lines(world: World, n: int, draws: int) -> Iterator[str]:
     found = []
     for seed in range(draws):
         corpus = TextPopulation(world.sides, seed)
-        plan = make_plan(corpus, ranking, world.groups[Clustering.CONNECTED], n)
+        plan = draw_plan(corpus, ranking, world.groups[Clustering.CONNECTED], n)
         sample = EntitySample.answered(corpus, plan, world.entity)
         labels.append(len(sample.pairs))
         found.append(_measured(sample, world, seed))

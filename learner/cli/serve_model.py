@@ -21,6 +21,6 @@ def serve_model(
 
     Example: allpairs serve-model --project questions
     """
-    from allpairs.learner.serving.process import run
+    from allpairs.learner.serving.process import run_server
 
-    run(host, port, name, project or ())
+    run_server(host, port, name, project or ())

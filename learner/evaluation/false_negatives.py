@@ -68,7 +68,8 @@ def corrected_precision(true: int, strata: Sequence[Checked], rng: np.random.Gen
     draws = sum((stratum.draw(rng) for stratum in strata), start=np.zeros(DRAWS))
 
     def estimate(form: Callable[[np.ndarray], np.ndarray], name: str) -> Estimate:
-        value, (low, high) = float(form(real)), np.percentile(form(draws), [TAIL, 100 - TAIL])
+        value = float(form(real))
+        low, high = np.percentile(form(draws), [TAIL, 100 - TAIL])
         return Estimate(value, min(value, float(low)), max(value, float(high)), f"correction ({name})", labels)
 
     uncorrected = true / (true + false)

@@ -66,10 +66,12 @@ def encode_evaluation_items(job_id: str, project_id: int, number: int, model: st
             data, matcher = _read(session, project_id, number)
         trained = model == "matcher" and matcher.folder is not None
         encoder = load_encoder(str(artifacts() / str(matcher.folder)) if trained else matcher.encoder)
-        every = model == "matcher" and second_of(matcher) is not None
-        vectors = encode_needed(data, encoder, blend_of(matcher) if model == "matcher" else Blend(), every, progress)
+        all_items = model == "matcher" and second_of(matcher) is not None
+        vectors = encode_needed(
+            data, encoder, blend_of(matcher) if model == "matcher" else Blend(), all_items, progress
+        )
         rows = rows_of(data)
-        rescored = rescored_of(matcher, data, vectors, progress).within(rows, rows) if every else NOTHING
+        rescored = rescored_of(matcher, data, vectors, progress).within(rows, rows) if all_items else NOTHING
     save_arrays(_path(project_id, job_id, model), vectors=vectors[rows], **as_arrays(rescored))
 
 
@@ -86,27 +88,29 @@ def draw_false_positives(job_id: str, project_id: int, number: int, recall: floa
         paths = [_path(project_id, job_id, model) for model in MODELS]
         stored = [load_arrays(path, "check the false positives again") for path in paths]
         rows = len(data.item_ids)
-        seen, base = (sides(data, each["vectors"], rescored=from_arrays(each, rows)) for each in stored)
+        pair_sides, base = (sides(data, arrays["vectors"], rescored=from_arrays(arrays, rows)) for arrays in stored)
         positives = data.dataset.evaluation_positives
         seed = data.settings.seed
-        found = find_putative(seen.left, seen.right, positives, recall, seen.symmetric, progress, seen.rescored)
-        stratum = np.where(near(found.false, base.left, base.right, base.symmetric, progress), 0, 1)
-        drawn = lowest(seen.numbers(found.false.left, found.false.right, seed), stratum, draw)
+        putative = find_putative(
+            pair_sides.left, pair_sides.right, positives, recall, pair_sides.symmetric, progress, pair_sides.rescored
+        )
+        stratum = np.where(near(putative.false, base.left, base.right, base.symmetric, progress), 0, 1)
+        drawn = lowest(pair_sides.numbers(putative.false.left, putative.false.right, seed), stratum, draw)
         np.random.default_rng([seed, number]).shuffle(drawn)
         layer = None if matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
         sizes = np.bincount(stratum, minlength=len(STRATA)).tolist()
-        design = _design(data, matcher, found, sizes, recall)
+        design = _design(data, matcher, putative, sizes, recall)
         with writing(engine) as session:
-            _store(session, job_id, design, _tasks(seen, found.false, stratum, drawn, layer))
+            _store(session, job_id, design, _tasks(pair_sides, putative.false, stratum, drawn, layer))
 
 
 @job_step
 def measure_corrections(job_id: str, project_id: int) -> str:
     """Store the figures of every correction whose pairs are all labelled, and return a summary."""
     with database() as engine, writing(engine) as session:
-        told = store_figures(session, project_id)
+        summary = store_figures(session, project_id)
     discard(_path(project_id, job_id, MODELS[0]).parent)
-    return told
+    return summary
 
 
 def _read(session: Session, project_id: int, number: int) -> tuple[ProjectData, StoredModel]:
@@ -122,24 +126,24 @@ def _read(session: Session, project_id: int, number: int) -> tuple[ProjectData, 
     return data, matcher
 
 
-def _design(data: ProjectData, matcher: StoredModel, found: Putative, sizes: list[int], recall: float) -> Design:
+def _design(data: ProjectData, matcher: StoredModel, putative: Putative, sizes: list[int], recall: float) -> Design:
     """Return the design without its number and folder. sizes: the putative false positives in each stratum."""
     dataset = data.dataset
-    high = float(found.false.score.max(initial=found.threshold))
+    high = float(putative.false.score.max(initial=putative.threshold))
     return Design(
         project_id=matcher.project_id,
         kind=DesignKind.CORRECTION,
         matcher_id=matcher.id,
         pairs=count_pairs(len(dataset.evaluation_left), len(dataset.evaluation_right), dataset.symmetric),
         strata=[
-            {"name": name, "low": found.threshold, "high": high, "size": size}
+            {"name": name, "low": putative.threshold, "high": high, "size": size}
             for name, size in zip(STRATA, sizes, strict=True)
         ],
         details={
             "round": matcher.number,
             "recall": recall,
-            "threshold": found.threshold,
-            "true": found.true,
+            "threshold": putative.threshold,
+            "true": putative.true,
             "false": sizes,
             "positives": len(dataset.evaluation_positives),
         },
@@ -147,7 +151,7 @@ def _design(data: ProjectData, matcher: StoredModel, found: Putative, sizes: lis
 
 
 def _tasks(
-    seen: Sides, false: Pairs, stratum: np.ndarray, drawn: np.ndarray, layer: OutputLayer | None
+    pair_sides: Sides, false: Pairs, stratum: np.ndarray, drawn: np.ndarray, layer: OutputLayer | None
 ) -> list[dict[str, Any]]:
     """Return the columns of the tasks, in the order of `drawn` (positions in `false`)."""
     chosen = false.take(drawn)
@@ -155,8 +159,8 @@ def _tasks(
     inclusion = np.bincount(strata, minlength=len(STRATA)) / np.maximum(np.bincount(stratum, minlength=len(STRATA)), 1)
     p = [None] * len(drawn) if layer is None else layer.probability(chosen.score).tolist()
     columns = {
-        "left_id": seen.left_ids[chosen.left].tolist(),
-        "right_id": seen.right_ids[chosen.right].tolist(),
+        "left_id": pair_sides.left_ids[chosen.left].tolist(),
+        "right_id": pair_sides.right_ids[chosen.right].tolist(),
         "position": range(len(drawn)),
         "score": chosen.score.tolist(),
         "p": p,

@@ -25,18 +25,18 @@ def store_figures(session: Session, project_id: int) -> str:
     """
     settings = project_settings(session, project_id)
     labels = {(label.left_id, label.right_id): label.answer for label in current_labels(session, project_id)}
-    done: list[tuple[Design, list[Checked]]] = []
+    complete: list[tuple[Design, list[Checked]]] = []
     designs = correction_designs(session, project_id)
     for design in designs:
         answers = _answers(session, design, labels)
         if any(answer is None for _, answer in answers) or (not answers and any(design.details["false"])):
             continue
-        checked = [_checked(answers, at, size) for at, size in enumerate(design.details["false"])]
+        checked = [_checked(answers, stratum, size) for stratum, size in enumerate(design.details["false"])]
         rng = np.random.default_rng([settings.seed, design.number])
-        comparison = _comparison(design, checked[0], done)
+        comparison = _comparison(design, checked[0], complete)
         design.details = {**design.details, "result": _figures(design, checked, rng) | comparison}
-        done.append((design, checked))
-    return f"{len(done)} of {len(designs)} corrections have figures"
+        complete.append((design, checked))
+    return f"{len(complete)} of {len(designs)} corrections have figures"
 
 
 def _answers(session: Session, design: Design, labels: Labels) -> list[tuple[int | None, AnswerKind | None]]:
@@ -46,7 +46,7 @@ def _answers(session: Session, design: Design, labels: Labels) -> list[tuple[int
 
 
 def _checked(answers: Sequence[tuple[int | None, AnswerKind | None]], stratum: int, size: int) -> Checked:
-    decided = [answer for at, answer in answers if at == stratum and answer in DECIDED]
+    decided = [answer for place, answer in answers if place == stratum and answer in DECIDED]
     return Checked(size, len(decided), decided.count(AnswerKind.NEGATIVE))
 
 
@@ -54,17 +54,19 @@ def _figures(design: Design, checked: Sequence[Checked], rng: np.random.Generato
     """Return the number of labels, for each stratum those `sampled` and `false`, and the precisions."""
     forms = corrected_precision(design.details["true"], checked, rng)
     return {
-        "labels": sum(one.labelled for one in checked),
-        "sampled": [one.labelled for one in checked],
-        "false": [one.real for one in checked],
+        "labels": sum(stratum.labelled for stratum in checked),
+        "sampled": [stratum.labelled for stratum in checked],
+        "false": [stratum.real for stratum in checked],
     } | {name: estimate.as_dict() for name, estimate in forms.items()}
 
 
-def _comparison(design: Design, one: Checked, before: Sequence[tuple[Design, Sequence[Checked]]]) -> dict[str, Any]:
+def _comparison(design: Design, near: Checked, before: Sequence[tuple[Design, Sequence[Checked]]]) -> dict[str, Any]:
     """Compare the near stratum with that of the last correction of another round at the same recall, if any."""
-    for earlier, (other, *_) in reversed(before):
+    for earlier, (earlier_near, *_) in reversed(before):
         same = earlier.details["recall"] == design.details["recall"]
-        if same and earlier.details["round"] != design.details["round"] and one.labelled and other.labelled:
-            rates = [one.rate, other.rate]
-            return {"comparison": {"with_round": earlier.details["round"], "p": compare(one, other), "rates": rates}}
+        if same and earlier.details["round"] != design.details["round"] and near.labelled and earlier_near.labelled:
+            rates = [near.rate, earlier_near.rate]
+            return {
+                "comparison": {"with_round": earlier.details["round"], "p": compare(near, earlier_near), "rates": rates}
+            }
     return {}

@@ -21,7 +21,7 @@ from allpairs.learner.experiment.grid import Grid, run_grid
 from allpairs.learner.experiment.process import checked_devices
 from allpairs.learner.experiment.report import write_report
 from allpairs.learner.experiment.spec import Experiment, make_experiment
-from allpairs.learner.jobs.data.experiment_files import Files, write_data, write_labels
+from allpairs.learner.jobs.data.experiment_files import Files, write_labels, write_project_files
 from allpairs.learner.jobs.queue.job_state import database, job_state
 from allpairs.learner.jobs.queue.progress import Reporter
 from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
@@ -51,7 +51,7 @@ def write_files(job_id: str, project_id: int, labels: bool = False) -> dict[str,
     with database() as engine, reading(engine) as session:
         name = project_of(session, project_id).name
         folder = experiment_folder(job_id) / "data"
-        files = write_data(session, project_id, folder)
+        files = write_project_files(session, project_id, folder)
         if labels:
             files["labels"] = write_labels(session, project_id, folder)
     publish_files(experiment_folder(job_id) / "data")
@@ -66,14 +66,14 @@ def run_experiment(job_id: str, definition: dict[str, Any]) -> str:
     """
     folder = experiment_folder(job_id)
     with held(folder), publishing(folder):
-        wanted = make_experiment(definition, folder)
-        grid = Grid(wanted, folder, checked_devices([], 1))
+        spec = make_experiment(definition, folder)
+        grid = Grid(spec, folder, checked_devices([], 1))
         try:
             is_done = _run(job_id, grid)
         finally:
-            write_report(wanted, folder)  # of the finished runs, even if the user cancelled the rest
+            write_report(spec, folder)  # of the finished runs, even if the user cancelled the rest
             publish_files(folder)
-    return _told(wanted, grid) if is_done else ""
+    return _summary(spec, grid) if is_done else ""
 
 
 class _Over(Exception):
@@ -89,10 +89,10 @@ def _run(job_id: str, grid: Grid) -> bool:
 
         published: set[Path] | None = None
 
-        def report(words: str, done: float) -> None:
+        def report(words: str, share_done: float) -> None:
             nonlocal published
-            reporter(words, done)
-            bar(words, done)
+            reporter(words, share_done)
+            bar(words, share_done)
             ended = {standing.cell.folder for standing in grid.standings if standing.state == "done"}
             if ended != published:  # now another machine can resume here, and the page shows it
                 for folder in ended - (published or set()):
@@ -109,13 +109,13 @@ def _run(job_id: str, grid: Grid) -> bool:
         return True
 
 
-def _told(wanted: Experiment, grid: Grid) -> str:
+def _summary(spec: Experiment, grid: Grid) -> str:
     if grid.failed and not grid.count("done"):
-        raise InputError(f"no run of {wanted.name} finished; the first failure was: {grid.failed[0].error}")
+        raise InputError(f"no run of {spec.name} finished; the first failure was: {grid.failed[0].error}")
     return f"{grid.count('done')} of {len(grid.standings)} runs done"
 
 
 def as_file_name(name: str) -> str:
     """Return the name without the characters that a data set's name must not contain."""
-    kept = " ".join(re.sub(r"[^A-Za-z0-9 ._+-]", " ", name).split())
-    return kept.lstrip("._+-")[:60].strip() or "project"
+    cleaned = " ".join(re.sub(r"[^A-Za-z0-9 ._+-]", " ", name).split())
+    return cleaned.lstrip("._+-")[:60].strip() or "project"

@@ -29,7 +29,7 @@ MOST_NAMED = 20  # other groups, and ids, that a change names; the numbers besid
 
 
 @dataclass(frozen=True)
-class Kept:
+class PlannedGroups:
     """The project's groups, and what is to be stored of them."""
 
     groups: Numbered
@@ -41,7 +41,7 @@ class Kept:
         return [group_id(number[item]) if item in number else None for item in items]
 
 
-def keep_groups(engine: Engine, items: np.ndarray, group: np.ndarray, update: GroupUpdate) -> Kept:
+def keep_groups(engine: Engine, items: np.ndarray, group: np.ndarray, update: GroupUpdate) -> PlannedGroups:
     """Make these the groups of the update's project, and record what has changed; return what was stored.
 
     items: (n,) int64, the texts in groups; group: (n,), the group of each. Another update that is stored meanwhile
@@ -49,21 +49,21 @@ def keep_groups(engine: Engine, items: np.ndarray, group: np.ndarray, update: Gr
     """
     while True:
         with reading(engine) as session:
-            found = planned(session, update.project_id, items, group)
+            groups = planned(session, update.project_id, items, group)
         with writing(engine) as session:
-            if store_groups(session, found.plan, update):
-                return found
+            if store_groups(session, groups.plan, update):
+                return groups
 
 
-def planned(session: Session, project_id: int, items: np.ndarray, group: np.ndarray) -> Kept:
+def planned(session: Session, project_id: int, items: np.ndarray, group: np.ndarray) -> PlannedGroups:
     """Return what becomes of the project's groups if these texts are in these groups, under any names."""
     last = newest_update(session, project_id)
     before = Numbered(*(np.array(column, dtype=np.int64) for column in grouped_items(session, project_id)))
     after = renumbered(before, items, group, highest_number(session, project_id) + 1)
-    found = list(changes_by_number(before, after))
-    names = names_of(session, {item for change in found for item in _shown(change)})
-    rows = [_row(change, names) for change in found]
-    return Kept(after, Planned(last.id if last else 0, rows, *_moved(before, after)))
+    group_changes = list(changes_by_number(before, after))
+    names = names_of(session, {item for change in group_changes for item in _shown(change)})
+    rows = [_row(change, names) for change in group_changes]
+    return PlannedGroups(after, Planned(last.id if last else 0, rows, *_moved(before, after)))
 
 
 def _shown(change: Change) -> Iterator[int]:
@@ -107,10 +107,10 @@ def followed(engine: Engine, project_id: int, round_job: str) -> tuple[str, Matc
     Returns None as `asked_as_before`. The same round's job always gets the same one.
     """
     with writing(engine) as session:
-        asked = asked_as_before(session, project_id)
-        if asked is None:
+        search = asked_as_before(session, project_id)
+        if search is None:
             return None
         job_id = f"{MATCHES}-{round_job}"
         if session.get(Job, job_id) is None:
             session.add(Job(id=job_id, project_id=project_id, kind=MATCHES))
-    return job_id, asked
+    return job_id, search

@@ -22,18 +22,21 @@ from allpairs.learner.search.rescored import Rescored
 Audit = tuple[int, list[Candidate]]  # the design's id, and pairs of its sampling orders
 
 
-def audits_in(size: int, every: int) -> int:
-    """Return the number of audit tasks for `size` training tasks, so that one task in `every` is one (0: none)."""
-    return size // max(every - 1, 1) if every else 0
+def audits_in(size: int, interval: int) -> int:
+    """Return the number of audit tasks for `size` training tasks, so that one task in `interval` is one (0: none)."""
+    return size // max(interval - 1, 1) if interval else 0
 
 
 def alike_of(batch: Batch, data: ProjectData, vectors: np.ndarray, labelled: Labelled) -> list[Alike]:
     """Return, for each pair of the batch, the most similar labelled pairs under these blended vectors (items, d)."""
-    pairs, seen = (np.column_stack([each.left, each.right]) for each in (batch.pairs, labelled))
-    places, alike = most_alike(vectors[:, :-1], pairs, seen, data.dataset.symmetric)
-    ids = data.item_ids[seen]
+    pairs, labelled_pairs = (np.column_stack([source.left, source.right]) for source in (batch.pairs, labelled))
+    places, alike = most_alike(vectors[:, :-1], pairs, labelled_pairs, data.dataset.symmetric)
+    ids = data.item_ids[labelled_pairs]
     return [
-        [(int(ids[place, 0]), int(ids[place, 1]), round(float(how), 3)) for place, how in zip(*row, strict=True)]
+        [
+            (int(ids[place, 0]), int(ids[place, 1]), round(float(similarity), 3))
+            for place, similarity in zip(*row, strict=True)
+        ]
         for row in zip(places, alike, strict=True)
     ]
 
@@ -69,7 +72,7 @@ def add_batch(
         places = np.sort(rng.choice(row.size, size=len(audit[1]), replace=False))
         free = np.setdiff1d(np.arange(len(tasks) + len(places)), places)
         tasks = [task | {"position": int(place)} for task, place in zip(tasks, free, strict=True)]
-        shuffled = [audit[1][at] for at in rng.permutation(len(places))]
+        shuffled = [audit[1][place] for place in rng.permutation(len(places))]
         tasks += audit_rows(row, design, columns_of(shuffled, places.tolist()))
     several = rng.random(len(tasks)) < data.settings.overlap  # audit tasks too, so that votes give no hint
     add_tasks(

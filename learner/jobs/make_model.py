@@ -1,6 +1,8 @@
 """The steps of the job `next_round` that make a model: train, encode, measure, describe. See `next_round`."""
 
 import time
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +19,8 @@ from allpairs.learner.jobs.data.project_data import ProjectData, read_labels, wi
 from allpairs.learner.jobs.data.round_files import (
     add_round_details,
     model_name,
-    rescored_of,
     round_folder,
+    round_rescored,
     vectors_path,
 )
 from allpairs.learner.jobs.data.round_plan import Plan, layer_of, planned_data, taught_by, teaching_of_plan
@@ -32,7 +34,7 @@ from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.loop.bare import fitted_bare, measured_bare
 from allpairs.learner.loop.round import evaluate, refit
-from allpairs.learner.models.cosine_bert import train
+from allpairs.learner.models.cosine_bert import Labelled, train
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scoring.bare import bare_details
 from allpairs.learner.scoring.lexical_weights import fit_lexical
@@ -73,13 +75,29 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
     return {"loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
 
 
+@dataclass(frozen=True)
+class RoundModel:
+    """The score of a round's model.
+
+    blend: its components; details: what the matcher's details say besides. After a training also layer: the output
+    layer; first_layer: that of the first stage.
+    """
+
+    blend: Blend
+    layer: dict[str, float | None] = field(default_factory=dict)
+    first_layer: dict[str, float] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def as_plan(self) -> Plan:
+        """Return what the plan says of the model."""
+        return {"layer": self.layer, "first": self.first_layer, "blend": self.blend.as_dict(), "known": self.details}
+
+
 @job_step
 def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
     """Store the blended vectors of all items, by ascending id, in the job's folder.
 
-    Returns the seconds, the score's components as `blend` and, after a training, the output layer as `layer`, that of
-    the first stage as `first`, and what the matcher's details say besides as `known`. The model's folder gets the
-    reference that its score needs.
+    Returns the `RoundModel` as a part of the plan, with the seconds that this took.
     """
     started = time.monotonic()
     with database() as engine, reporting(engine, job_id, plan["train_share"], plan["encode_share"]) as progress:
@@ -87,39 +105,45 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
         with reading(engine) as session:
             data = planned_data(session, project_id, plan)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
-        settings = data.settings
-        fitted = {}
-        first = {}
-        known = {}
-        blend = Blend(settings.hubness)
-        model = round_folder(project_id, job_id) / "model"
-        path = vectors_path(project_id, job_id)
-        if settings.lexical or not plan["trains"]:
-            vectors = pretrained_vectors(project_id, data, settings, progress)
-        if not plan["trains"]:
-            save_vectors(path, vectors, data.dataset.texts)
+        if plan["trains"]:
+            round_model = _fit_score(job_id, project_id, plan, data, labelled, progress)
         else:
-            if settings.lexical:
-                blend = Blend(settings.hubness, fit_lexical(data.dataset, labelled, vectors))
-            vectors = encode_and_save(path, load_encoder(str(model)), data, blend, progress)
-            layer = refit(vectors, labelled, BLENDED)
-            known = bare_details(fitted_bare(data.dataset, vectors, blend, labelled)[1], "cosine", None)
-            rng = np.random.default_rng([settings.seed, plan["number"], 3])
-            staged = make_staged(data.dataset, vectors, labelled, layer, settings.second_stage, rng, BLENDED, progress)
-            save_rescored(round_folder(project_id, job_id), staged.rescored, data)
-            first = {"w": layer.w, "b": layer.b}
-            whole = staged.layer
-            fitted = {"w": whole.w, "b": whole.b, "threshold": whole.threshold, "loss": layer.loss}
-            known |= staged.as_dict()
-            add_round_details(model, **fitted, **blend.as_dict(), **known)
-            if blend.needs_all or staged.second:
-                rng = np.random.default_rng([settings.seed, plan["number"], 2])
-                reference = make_reference(data.dataset, vectors, blend, whole, rng, competition=staged.competition)
-                with publishing(model / REFERENCE), publishing(model / CHECKSUMS), publishing(model / MATCHER):
-                    add_reference(reference, model)
-                known |= reference.as_dict()
-    seconds = round(time.monotonic() - started, 1)
-    return {"layer": fitted, "first": first, "blend": blend.as_dict(), "known": known, "encode_seconds": seconds}
+            vectors = pretrained_vectors(project_id, data, data.settings, progress)
+            save_vectors(vectors_path(project_id, job_id), vectors, data.dataset.texts)
+            round_model = RoundModel(Blend(data.settings.hubness))
+    return round_model.as_plan() | {"encode_seconds": round(time.monotonic() - started, 1)}
+
+
+def _fit_score(
+    job_id: str, project_id: int, plan: Plan, data: ProjectData, labelled: Labelled, progress: Progress
+) -> RoundModel:
+    """Encode all items with the trained encoder, and fit the score to the labels.
+
+    The model's folder gets its details, and the reference that its score needs.
+    """
+    settings = data.settings
+    folder = round_folder(project_id, job_id)
+    model = folder / "model"
+    blend = Blend(settings.hubness)
+    if settings.lexical:
+        pretrained = pretrained_vectors(project_id, data, settings, progress)
+        blend = Blend(settings.hubness, fit_lexical(data.dataset, labelled, pretrained))
+    vectors = encode_and_save(vectors_path(project_id, job_id), load_encoder(str(model)), data, blend, progress)
+    first = refit(vectors, labelled, BLENDED)
+    details = bare_details(fitted_bare(data.dataset, vectors, blend, labelled)[1], "cosine", None)
+    rng = np.random.default_rng([settings.seed, plan["number"], 3])
+    staged = make_staged(data.dataset, vectors, labelled, first, settings.second_stage, rng, BLENDED, progress)
+    save_rescored(folder, staged.rescored, data)
+    layer = {"w": staged.layer.w, "b": staged.layer.b, "threshold": staged.layer.threshold, "loss": first.loss}
+    details |= staged.as_dict()
+    add_round_details(model, **layer, **blend.as_dict(), **details)
+    if blend.needs_all or staged.second:
+        rng = np.random.default_rng([settings.seed, plan["number"], 2])
+        reference = make_reference(data.dataset, vectors, blend, staged.layer, rng, competition=staged.competition)
+        with publishing(model / REFERENCE), publishing(model / CHECKSUMS), publishing(model / MATCHER):
+            add_reference(reference, model)
+        details |= reference.as_dict()
+    return RoundModel(blend, layer, {"w": first.w, "b": first.b}, details)
 
 
 @job_step
@@ -131,15 +155,15 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
             stored = matcher_of(session, project_id, plan["number"] if plan["trains"] else 0)
             data = planned_data(session, project_id, plan)
         # A job cancelled after this step has left a matcher of this number: this job replaces it.
-        mine = stored is not None and stored.folder == model_name(project_id, job_id, plan)
-        if stored is not None and mine and (plan["trains"] or _is_pretrained(stored, data.settings)):
+        is_own = stored is not None and stored.folder == model_name(project_id, job_id, plan)
+        if stored is not None and is_own and (plan["trains"] or _is_pretrained(stored, data.settings)):
             return stored.id
         started = time.monotonic()
         vectors = load_vectors(vectors_path(project_id, job_id))
-        again = rescored_of(project_id, job_id, plan, data)
+        rescored = round_rescored(project_id, job_id, plan, data)
         layer = layer_of(plan)
         seed = data.settings.seed
-        measured = evaluate(data.dataset, vectors, progress, layer, BLENDED, seed, rescored=again)
+        measured = evaluate(data.dataset, vectors, progress, layer, BLENDED, seed, rescored=rescored)
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:
             add_round_details(round_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())

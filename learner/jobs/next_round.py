@@ -22,12 +22,12 @@ from allpairs.db.projects.stable_groups import MatchesArguments
 from allpairs.db.raters.rows import rater_at_work
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Job, Round, StoredModel, Task
-from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
+from allpairs.learner.jobs.audit.draw_pairs import draw_audit_pairs
 from allpairs.learner.jobs.audit.measure import is_audited, measure_models
-from allpairs.learner.jobs.data.evaluation_snapshot import look
+from allpairs.learner.jobs.data.evaluation_snapshot import take_snapshot
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from allpairs.learner.jobs.data.project_data import known_keys, read_labels, read_project, with_implied
-from allpairs.learner.jobs.data.round_files import rescored_of, round_folder, tidy_folders, vectors_path
+from allpairs.learner.jobs.data.round_files import round_folder, round_rescored, tidy_folders, vectors_path
 from allpairs.learner.jobs.data.round_plan import Plan, layer_of, planned_data
 from allpairs.learner.jobs.data.stored_vectors import load_vectors
 from allpairs.learner.jobs.data.stored_verdicts import read_verdicts, teaching_of
@@ -61,17 +61,17 @@ def next_round(project_id: int) -> str:
         plan |= encode_items(job_id, project_id, plan)
         matcher_id = evaluate_matcher(job_id, project_id, plan)
         audit_models(job_id, project_id, plan, matcher_id)
-        made = make_batch(job_id, project_id, plan, matcher_id)
+        summary = make_batch(job_id, project_id, plan, matcher_id)
         mark_passages(job_id, project_id)
         if plan["trains"]:
             describe_model(job_id, project_id, plan, matcher_id)
         for kind, follow in ((RATE, follow_with_rating), (MATCHES_JOB, follow_with_groups)):
-            if (found := follow(job_id, project_id)) is not None:
-                next_job, queue, asked = found
+            if (successor := follow(job_id, project_id)) is not None:
+                next_job, queue, arguments = successor
                 # A job that is enqueued twice under the same id runs once.
                 options: EnqueueOptions = {"queue_name": queue, "workflow_name": kind, "workflow_id": next_job}
-                DBOS.enqueue_workflow_with_options(options, project_id, *asked)
-        return made
+                DBOS.enqueue_workflow_with_options(options, project_id, *arguments)
+        return summary
 
 
 @job_step
@@ -121,7 +121,7 @@ def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> N
         if design or is_audited(data):
             measure_models(engine, project_id, data, progress, {} if fresh is None else {matcher_id: fresh})
         if of_entities:
-            look(data, matcher, fresh, progress)
+            take_snapshot(data, matcher, fresh, progress)
             measure_groups(engine, project_id, data, progress)
 
 
@@ -141,7 +141,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         layer = layer_of(plan, "first")
         background = background_of(engine, project_id, data, settings, progress)
         vectors = load_vectors(vectors_path(project_id, job_id))
-        rescored = rescored_of(project_id, job_id, plan, data)
+        rescored = round_rescored(project_id, job_id, plan, data)
         batch = choose(
             data.dataset,
             vectors,
@@ -160,7 +160,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
             keep_scores(round_folder(project_id, job_id), data, vectors, known, rescored)
         audits = audits_in(size, data.settings.audit_every) if is_audited(data) else 0
         with reading(engine) as session:
-            audit = draw_pairs(session, project_id, data, audits) if audits else None
+            audit = draw_audit_pairs(session, project_id, data, audits) if audits else None
         with writing(engine) as session:
             newest = newest_round(session, project_id)
             if newest is None or newest.number is None or newest.number < number:
@@ -175,9 +175,8 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
                 p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])
                 add_batch(session, row, batch, p, alike, data, audit, rng)
-                session.get_one(StoredModel, matcher_id).cutoff = plan[
-                    "cutoff"
-                ]  # that of round 0 chooses again and again
+                # That of round 0 chooses again and again.
+                session.get_one(StoredModel, matcher_id).cutoff = plan["cutoff"]
     tidy_folders(project_id, job_id)
     return f"batch {number}: {size} pairs by {batch.strategy}"
 
@@ -209,5 +208,5 @@ def follow_with_groups(job_id: str, project_id: int) -> tuple[str, str, MatchesA
     with database() as engine:
         with reading(engine) as session:
             queue = queue_of(MATCHES_JOB, served_queues(session))
-        found = followed(engine, project_id, job_id)
-        return None if found is None else (found[0], queue, found[1])
+        search = followed(engine, project_id, job_id)
+        return None if search is None else (search[0], queue, search[1])

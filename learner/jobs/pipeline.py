@@ -68,25 +68,25 @@ def check_inputs(job_id: str, name: str, config: dict[str, Any], files: Files) -
 def do_stage(job_id: str, name: str, config: dict[str, Any], files: Files, stage: str) -> None:
     """Run the stage, which leaves its folder whole, and report its progress to the job's row."""
     stages = pipeline_named(name).stages
-    at = [one.name for one in stages].index(stage)
-    share = stages[at].share / sum(one.share for one in stages)
-    with database() as engine, reporting(engine, job_id, shares_before(stages)[at], share) as tell_row:
-        title = f"{stage} ({at + 1} of {len(stages)})"
+    place = [entry.name for entry in stages].index(stage)
+    share = stages[place].share / sum(entry.share for entry in stages)
+    with database() as engine, reporting(engine, job_id, shares_before(stages)[place], share) as tell_row:
+        title = f"{stage} ({place + 1} of {len(stages)})"
 
-        def report(words: str, done: float) -> None:
-            tell_row(f"{title}: {words}", done)
+        def report(words: str, share_done: float) -> None:
+            tell_row(f"{title}: {words}", share_done)
 
         tell_row(title, 0.0)
         run = _run(job_id, name, config, files)
         with _held(run, files), publishing(run.of(stage)):
-            run_stage(run, stages[at], report)
+            run_stage(run, stages[place], report)
 
 
 @job_step
 def tell(job_id: str, name: str) -> str:
     """Return a summary of what the run made."""
-    made = read_artifacts(job_id)
-    return f"{PIPELINES[name].title}: {', '.join(str(artifact['title']) for artifact in made) or 'results'}"
+    artifacts = read_artifacts(job_id)
+    return f"{PIPELINES[name].title}: {', '.join(str(artifact['title']) for artifact in artifacts) or 'results'}"
 
 
 @contextmanager

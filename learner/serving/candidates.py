@@ -13,14 +13,14 @@ from allpairs.learner.search.inner_product import Readable
 from allpairs.learner.search.inverted_file import Index, make_index, probes_for
 
 EXACT_UP_TO = 50_000_000  # numbers in all vectors: a core multiplies them with a query in about 20 milliseconds
-FOUND = 10  # nearest rows by which an inverted file is tuned and measured
+NEAREST = 10  # nearest rows by which an inverted file is tuned and measured
 TARGET = 0.98  # share of them that it tries to find
 CHUNK = 65_536  # vectors added at once
 LANES = 16  # numbers that FAISS multiplies at once: of vectors of another width it multiplies one at a time
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidateIndex:
     """An index of vectors by inner product; recall: the share of the ten nearest that it finds, None if all."""
 
     index: faiss.Index
@@ -32,33 +32,35 @@ class Candidates:
 
         The order is that of half precision where the search is not exact.
         """
-        found: np.ndarray = self.index.search(_wide(queries, self.index.d), k)[1]
-        return found
+        rows: np.ndarray = self.index.search(_wide(queries, self.index.d), k)[1]
+        return rows
 
 
 def make_candidates(
-    own: Readable,
-    others: Readable,
+    queries: Readable,
+    vectors: Readable,
     rng: np.random.Generator,
     progress: Progress = no_progress,
     exact: int = EXACT_UP_TO,
-) -> Candidates:
-    """Index the vectors `others` (m, d); own (n, d): vectors like those that will be searched for, to tune it with."""
-    width = others[:1].shape[1] if len(others) else 1
-    if len(others) * width <= exact:
+) -> CandidateIndex:
+    """Index the vectors (m, d); queries (n, d): vectors like those that will be searched for, to tune it with."""
+    width = vectors[:1].shape[1] if len(vectors) else 1
+    if len(vectors) * width <= exact:
         flat = faiss.IndexFlatIP(width)
-        if len(others):
-            flat.add(np.ascontiguousarray(others[:], dtype=np.float32))
-        return Candidates(flat, "exact")
-    lists = make_index(others, rng.spawn(1)[0], part_of(progress, 0.0, 0.6))
-    probes = probes_for(TARGET, own, others, lists, FOUND, rng.spawn(1)[0], part_of(progress, 0.6, 0.7))
-    index = _filled(others, lists, part_of(progress, 0.7, 0.9))
+        if len(vectors):
+            flat.add(np.ascontiguousarray(vectors[:], dtype=np.float32))
+        return CandidateIndex(flat, "exact")
+    lists = make_index(vectors, rng.spawn(1)[0], part_of(progress, 0.0, 0.6))
+    probes = probes_for(TARGET, queries, vectors, lists, NEAREST, rng.spawn(1)[0], part_of(progress, 0.6, 0.7))
+    index = _filled(vectors, lists, part_of(progress, 0.7, 0.9))
     index.nprobe = probes
-    made = Candidates(index, "faiss-ivf")
-    return replace(made, recall=_recall(made, own, others, rng.spawn(1)[0], part_of(progress, 0.9, 1.0)))
+    candidates = CandidateIndex(index, "faiss-ivf")
+    return replace(
+        candidates, recall=_recall(candidates, queries, vectors, rng.spawn(1)[0], part_of(progress, 0.9, 1.0))
+    )
 
 
-def _filled(others: Readable, lists: Index, progress: Progress) -> faiss.IndexIVF:
+def _filled(vectors: Readable, lists: Index, progress: Progress) -> faiss.IndexIVF:
     """Return FAISS's inverted file of these lists, with the vectors in half precision."""
     count = len(lists.centres)
     width = -(-lists.centres.shape[1] // LANES) * LANES
@@ -68,14 +70,14 @@ def _filled(others: Readable, lists: Index, progress: Progress) -> faiss.IndexIV
         centres, width, count, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT, False
     )
     index.train(_wide(lists.centres, width))
-    number = np.empty(len(others), dtype=np.int64)
+    number = np.empty(len(vectors), dtype=np.int64)
     number[lists.lists.rows] = np.repeat(np.arange(count), np.diff(lists.lists.begins))
-    for at in range(0, len(others), CHUNK):
-        rows = np.arange(at, min(at + CHUNK, len(others)))
-        vectors = _wide(others[rows], width)
-        own = number[rows]
-        index.add_core(len(rows), faiss.swig_ptr(vectors), faiss.swig_ptr(rows), faiss.swig_ptr(own))
-        progress("index", rows[-1] / len(others))
+    for start in range(0, len(vectors), CHUNK):
+        rows = np.arange(start, min(start + CHUNK, len(vectors)))
+        part = _wide(vectors[rows], width)
+        lists_of_rows = number[rows]
+        index.add_core(len(rows), faiss.swig_ptr(part), faiss.swig_ptr(rows), faiss.swig_ptr(lists_of_rows))
+        progress("index", rows[-1] / len(vectors))
     return index
 
 
@@ -87,16 +89,16 @@ def _wide(vectors: np.ndarray, width: int) -> np.ndarray:
 
 
 def _recall(
-    made: Candidates, own: Readable, others: Readable, rng: np.random.Generator, progress: Progress
+    candidates: CandidateIndex, queries: Readable, vectors: Readable, rng: np.random.Generator, progress: Progress
 ) -> Estimate:
     """Measure the share of a row's nearest that the index finds, on rows that it was not tuned with.
 
     The interval is Wilson's for as many rows that have all of them or none: no share varies more.
     """
-    sample = np.sort(rng.choice(len(own), min(TRIED, len(own)), replace=False))
-    queries = np.asarray(own[sample], dtype=np.float32)
-    near = nearest_of_sample(queries, others, FOUND, progress)
-    found = made.search(queries, FOUND)
-    share = np.array([np.isin(true, mine).mean() for true, mine in zip(near, found, strict=True)])
+    sample = np.sort(rng.choice(len(queries), min(TRIED, len(queries)), replace=False))
+    sampled = np.asarray(queries[sample], dtype=np.float32)
+    near = nearest_of_sample(sampled, vectors, NEAREST, progress)
+    retrieved = candidates.search(sampled, NEAREST)
+    share = np.array([np.isin(true, rows).mean() for true, rows in zip(near, retrieved, strict=True)])
     low, high = wilson(float(share.sum()), len(share))
     return Estimate(float(share.mean()), low, high, "sample of texts, exact search", len(share))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Engine
@@ -21,35 +21,45 @@ from allpairs.db.projects.stable_groups import group_ids_of
 from allpairs.db.schema.engine import reading, writing
 from allpairs.learner.scoring.any_pairs import Seen
 from allpairs.learner.scoring.explanation import Part
-from allpairs.learner.serving.agreement import FIRST, Compared, counts
 from allpairs.learner.serving.loaded import Loaded, Served
-from allpairs.learner.serving.project_texts import Asked
-from allpairs.learner.serving.served_model import Ranked, Scored
+from allpairs.learner.serving.project_texts import Query
+from allpairs.learner.serving.served_model import Ranked, ScoredTexts
 
 LONGEST_ANSWER = 4_000_000  # characters of all candidates
 COMPARISONS = 4  # that wait or run
 FEW = 4  # texts for which a core alone is faster: PyTorch's threads, BLAS's and FAISS's wait for work by spinning
+FIRST = 10  # candidates of a text that are compared
+MATCH = 0.5  # the p at which a candidate is a match
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked of a model: the k best candidates of texts or records of a side; why: with their parts."""
+class MatchQuestion:
+    """What a model is asked for: the k best candidates of texts or records of a side; with_parts: of their scores."""
 
     project_id: int
-    asked: Sequence[Asked]
+    queries: Sequence[Query]
     k: int = 10
     side: Side = Side.LEFT
-    why: bool = True
+    with_parts: bool = True
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredQuestion:
     """A question with its answer: the candidates under the published model, the first ten at least."""
 
-    question: Question
+    question: MatchQuestion
     served: Served
-    seen: Seen
+    encoded: Seen
     ranked: list[Ranked]
+
+
+class Compared(NamedTuple):
+    """One text under two models: the first candidates of each, best first, and both p of all of these (n,)."""
+
+    published: np.ndarray
+    shadow: np.ndarray
+    p_published: np.ndarray
+    p_shadow: np.ndarray
 
 
 class Desk:
@@ -62,20 +72,20 @@ class Desk:
         self._comparisons = threading.BoundedSemaphore(COMPARISONS)
         self._threads = ThreadpoolController()
 
-    def match(self, question: Question) -> tuple[dict[str, Any], Answered]:
+    def match(self, question: MatchQuestion) -> tuple[dict[str, Any], AnsweredQuestion]:
         """Return the answer as JSON, and what `compare` needs.
 
         Raises InputError for a question that does not fit the project, and as `Loaded.model`.
         """
         served = self.loaded.model(question.project_id)
         of_left = _of_left(question, served)
-        records = served.texts.records(question.asked, of_left)
+        records = served.texts.records(question.queries, of_left)
         most = max(question.k, FIRST)
-        with self._turn, self._cores(question.asked), reading(self._engine) as session:
-            seen = served.model.see(records, of_left)
+        with self._turn, self._cores(question.queries), reading(self._engine) as session:
+            encoded = served.model.see(records, of_left)
             read = partial(served.texts.read, session, of_left=not of_left)
-            found = served.model.best(records.texts, seen, most, read, question.k if question.why else 0)
-            results = _as_json(session, served, found, question, not of_left)
+            candidates = served.model.best(records.texts, encoded, most, read, question.k if question.with_parts else 0)
+            results = _as_json(session, served, candidates, question, not of_left)
         recall = served.model.indexes[of_left].recall
         answer = {
             "round": served.key.number,
@@ -83,9 +93,9 @@ class Desk:
             "recall": None if recall is None else recall.as_dict(),
             "results": results,
         }
-        return answer, Answered(question, served, seen, found.ranked)
+        return answer, AnsweredQuestion(question, served, encoded, candidates.ranked)
 
-    def compare(self, answered: Answered) -> None:
+    def compare(self, answered: AnsweredQuestion) -> None:
         """Score the same texts with the project's shadow, if it has one, and count how far the two agree.
 
         Where several comparisons wait already, this one is left out: requests go first.
@@ -96,39 +106,42 @@ class Desk:
             finally:
                 self._comparisons.release()
 
-    def _compare(self, answered: Answered) -> None:
+    def _compare(self, answered: AnsweredQuestion) -> None:
         question = answered.question
-        one = answered.served
-        other = self.loaded.shadow(question.project_id)
-        if other is None:
+        published = answered.served
+        shadow = self.loaded.shadow(question.project_id)
+        if shadow is None:
             return
-        of_left = _of_left(question, one)
-        with self._turn, self._cores(question.asked), reading(self._engine) as session:
-            read = [partial(each.texts.read, session, of_left=not of_left) for each in (one, other)]
-            records = other.texts.records(question.asked, of_left)
-            seen = other.model.see(records, of_left)
-            ranked = other.model.best(records.texts, seen, FIRST, read[1]).ranked
+        of_left = _of_left(question, published)
+        with self._turn, self._cores(question.queries), reading(self._engine) as session:
+            read = [partial(served.texts.read, session, of_left=not of_left) for served in (published, shadow)]
+            records = shadow.texts.records(question.queries, of_left)
+            encoded = shadow.model.see(records, of_left)
+            ranked = shadow.model.best(records.texts, encoded, FIRST, read[1]).ranked
             firsts = [
-                (_items(one, mine), _items(other, theirs)) for mine, theirs in zip(answered.ranked, ranked, strict=True)
+                (_items(published, first), _items(shadow, second))
+                for first, second in zip(answered.ranked, ranked, strict=True)
             ]
-            unions = [np.union1d(*each) for each in firsts]
+            unions = [np.union1d(*items) for items in firsts]
             text = np.repeat(np.arange(len(unions)), list(map(len, unions)))
             items = np.concatenate([*unions, np.empty(0, dtype=np.int64)]).astype(np.int64)
             p = [
-                each.model.probability(each.model.scores(of, text, np.searchsorted(each.texts.item_ids, items), rows))
-                for each, of, rows in zip((one, other), (answered.seen, seen), read, strict=True)
+                served.model.probability(
+                    served.model.scores(texts, text, np.searchsorted(served.texts.item_ids, items), rows)
+                )
+                for served, texts, rows in zip((published, shadow), (answered.encoded, encoded), read, strict=True)
             ]
         ends = np.cumsum(list(map(len, unions)))[:-1]
         parts = zip(firsts, np.split(p[0], ends), np.split(p[1], ends), strict=True)
-        more = counts([Compared(*first, *both) for first, *both in parts])
+        more = counts([Compared(*first, *p_of_both) for first, *p_of_both in parts])
         with writing(self._engine) as session:
-            add_counts(session, question.project_id, one.key.publication_id, other.key.publication_id, more)
+            add_counts(session, question.project_id, published.key.publication_id, shadow.key.publication_id, more)
 
-    def _cores(self, asked: Sequence[Asked]) -> AbstractContextManager[object]:
-        return self._threads.limit(limits=1) if len(asked) <= FEW else nullcontext()
+    def _cores(self, queries: Sequence[Query]) -> AbstractContextManager[object]:
+        return self._threads.limit(limits=1) if len(queries) <= FEW else nullcontext()
 
 
-def _of_left(question: Question, served: Served) -> bool:
+def _of_left(question: MatchQuestion, served: Served) -> bool:
     return question.side == Side.LEFT or served.texts.one_list
 
 
@@ -139,24 +152,26 @@ def _items(served: Served, ranked: Ranked) -> np.ndarray:
 
 
 def _as_json(
-    session: Session, served: Served, found: Scored, question: Question, of_left: bool
+    session: Session, served: Served, candidates: ScoredTexts, question: MatchQuestion, of_left: bool
 ) -> list[list[dict[str, Any]]]:
     """Return the candidates of each text; of_left: their side."""
-    rows = np.unique(np.concatenate([*(one.rows[: question.k] for one in found.ranked), np.empty(0, np.int64)]))
+    rows = np.unique(
+        np.concatenate([*(ranked.rows[: question.k] for ranked in candidates.ranked), np.empty(0, np.int64)])
+    )
     rows = rows.astype(np.int64)
     records = served.texts.read(session, rows, of_left)
     ids = served.texts.ids(session, rows)
     groups = group_ids_of(session, question.project_id, served.texts.item_ids[rows].tolist())
-    shown = {
+    texts = {
         row: (text, lengths) for row, text, lengths in zip(rows.tolist(), records.texts, records.lengths, strict=True)
     }
-    size = sum(len(shown[row][0]) for one in found.ranked for row in one.rows[: question.k].tolist())
+    size = sum(len(texts[row][0]) for ranked in candidates.ranked for row in ranked.rows[: question.k].tolist())
     if size > LONGEST_ANSWER:
         raise InputError(f"the candidates have {size:,} characters, and the limit is {LONGEST_ANSWER:,}: ask for fewer")
     names = served.texts.names(of_left)
     results = []
-    for one, parts in zip(found.ranked, found.why, strict=True):
-        near, score, equal = (column[: question.k] for column in one)
+    for ranked, parts in zip(candidates.ranked, candidates.parts, strict=True):
+        near, score, equal = (column[: question.k] for column in ranked)
         p = np.where(equal, 1.0, served.model.probability(score))
         listed = zip(near.tolist(), score.tolist(), p.tolist(), equal.tolist(), strict=True)
         results.append(
@@ -164,9 +179,9 @@ def _as_json(
                 {
                     "item": int(served.texts.item_ids[row]),
                     "ids": ids.get(row, []),
-                    "text": shown[row][0],
+                    "text": texts[row][0],
                     "group": groups.get(int(served.texts.item_ids[row])),
-                    "fields": dict(zip(names, joined_values(*shown[row]), strict=False)) if shown[row][1] else None,
+                    "fields": dict(zip(names, joined_values(*texts[row]), strict=False)) if texts[row][1] else None,
                     "score": value,
                     "p": chance,
                     "reason": EQUAL if same else MODEL,
@@ -180,3 +195,24 @@ def _as_json(
 
 def _part(part: Part) -> dict[str, Any]:
     return {"part": part.title, "amount": part.amount, "words": list(part.words)}
+
+
+def counts(compared: Sequence[Compared]) -> dict[str, float]:
+    """Return the sums that `db.projects.publications.add_counts` adds."""
+    sums: dict[str, float] = dict.fromkeys(("same_best", "shared", "pairs", "more", "away", "gained", "lost"), 0)
+    for text in compared:
+        difference = text.p_shadow - text.p_published
+        sums["same_best"] += int(np.array_equal(text.published[:1], text.shadow[:1]))
+        sums["shared"] += _shared(text)
+        sums["pairs"] += len(difference)
+        sums["more"] += float(difference.sum())
+        sums["away"] += float(np.abs(difference).sum())
+        sums["gained"] += int(((text.p_published < MATCH) & (text.p_shadow >= MATCH)).sum())
+        sums["lost"] += int(((text.p_published >= MATCH) & (text.p_shadow < MATCH)).sum())
+    return {"texts": len(compared), **sums}
+
+
+def _shared(text: Compared) -> float:
+    """Return the share of the first candidates that both models have; 1 where neither has any."""
+    most = max(len(text.published), len(text.shadow))
+    return len(np.intersect1d(text.published, text.shadow)) / most if most else 1.0

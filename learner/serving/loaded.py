@@ -24,7 +24,7 @@ from allpairs.learner.serving.served_model import ServedModel
 
 PATIENCE = 20.0  # seconds that a request waits for a model that is being loaded
 MOST_LOADING = 1_000  # at a time: the texts of one project may take hours to encode, and no other waits for them
-AGAIN = 30  # seconds until a model that could not be loaded is tried again
+RETRY_AFTER = 30  # seconds until a model that could not be loaded is tried again
 MODEL, SHADOW = PublicationKind
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class StillLoading(Busy):
     """The model is still being loaded."""
 
     def __init__(self) -> None:
-        super().__init__("the published model is being loaded: ask again in half a minute", AGAIN)
+        super().__init__("the published model is being loaded: ask again in half a minute", RETRY_AFTER)
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,12 @@ class Loaded:
         """Load what has been published since, for each project whose model is loaded, and drop what has ended."""
         projects = {project_id for project_id, _ in list(self._served)}
         with reading(self._engine) as session:
-            wanted = {
+            keys = {
                 (project_id, kind): _key(session, project_id, kind)
                 for project_id in projects
                 for kind in PublicationKind
             }
-        for place, key in wanted.items():
+        for place, key in keys.items():
             served = self._served.get(place)
             if key is None and served is not None:
                 self._served.pop(place, None)
@@ -158,12 +158,12 @@ class Loaded:
         log.info("project %d: the %s of round %d took %.0f s to load", *place, key.number, monotonic() - began)
 
     def _has_just_failed(self, place: Place, key: Key) -> bool:
-        failed, at = self._failed.get(place, (None, 0.0))
-        return failed == key and monotonic() < at + AGAIN
+        failed, time = self._failed.get(place, (None, 0.0))
+        return failed == key and monotonic() < time + RETRY_AFTER
 
 
 def _key(session: Session, project_id: int, kind: PublicationKind) -> Key | None:
-    found = in_service(session, project_id, kind)
-    if found is None or found.matcher_id is None or found.number is None:
+    publication = in_service(session, project_id, kind)
+    if publication is None or publication.matcher_id is None or publication.number is None:
         return None
-    return Key(found.id, found.matcher_id, found.number, state_of(session, project_id))
+    return Key(publication.id, publication.matcher_id, publication.number, state_of(session, project_id))

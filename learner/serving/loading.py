@@ -16,7 +16,7 @@ from allpairs.learner.jobs.data.stored_vectors import FILE, are_of, load_vectors
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.scoring.nearest_texts import lists_of
 from allpairs.learner.search.inner_product import Factor, Space, as_left, as_right
-from allpairs.learner.serving.candidates import EXACT_UP_TO, Candidates, make_candidates
+from allpairs.learner.serving.candidates import EXACT_UP_TO, CandidateIndex, make_candidates
 from allpairs.learner.serving.project_texts import ONE_COLUMN, ProjectTexts
 from allpairs.learner.serving.served_model import ServedModel
 from allpairs.learner.serving.trial import Trials
@@ -82,7 +82,9 @@ def _index(
     rng: np.random.Generator,
     progress: Progress,
     exact: int,
-) -> Candidates:
-    one, other = (as_left, as_right) if of_left else (as_right, as_left)
-    own, others = (Factor(vectors, *each) for each in ((lists[0], space, one), (lists[1], space, other)))
-    return make_candidates(own, others, rng, progress, exact)
+) -> CandidateIndex:
+    as_query, as_candidate = (as_left, as_right) if of_left else (as_right, as_left)
+    queries, candidates = (
+        Factor(vectors, *arguments) for arguments in ((lists[0], space, as_query), (lists[1], space, as_candidate))
+    )
+    return make_candidates(queries, candidates, rng, progress, exact)

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 @private_files()
-def run(host: str = "127.0.0.1", port: int = 0, name: str | None = None, projects: Sequence[str] = ()) -> None:
+def run_server(host: str = "127.0.0.1", port: int = 0, name: str | None = None, projects: Sequence[str] = ()) -> None:
     """Answer until interrupted. port: 0 for a free one; projects: whose models to load at once.
 
     Raises InputError if a process of this name is alive, if the port is taken, or for an unknown project.
@@ -49,7 +49,7 @@ def run(host: str = "127.0.0.1", port: int = 0, name: str | None = None, project
     engine = make_engine()
     name = name or socket.gethostname()
     with reading(engine) as session:
-        first = [project_named(session, one).id for one in projects]
+        first = [project_named(session, project).id for project in projects]
         _require_name(session, name)
     listening = _listen(host, port)
     secret = secrets.token_urlsafe(32)
@@ -117,9 +117,9 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _require_name(session: Session, name: str) -> None:
     """Raise InputError if another live process has this name."""
-    for other in live_servers(session):
-        here = other.host == socket.gethostname()
-        if other.name == name and not (here and not psutil.pid_exists(other.pid)):
+    for server in live_servers(session):
+        is_local = server.host == socket.gethostname()
+        if server.name == name and not (is_local and not psutil.pid_exists(server.pid)):
             raise InputError(
-                f"a process named {name} answers `match` already (process {other.pid}): give another --name"
+                f"a process named {name} answers `match` already (process {server.pid}): give another --name"
             )

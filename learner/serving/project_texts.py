@@ -17,7 +17,7 @@ from allpairs.db.schema.tables import Item
 from allpairs.learner.data.fields import RecordTexts
 
 ONE_COLUMN = TextColumns({Side.LEFT: ("text",)})
-Asked = str | Mapping[str, str]  # a text, or a record by the names of its columns
+Query = str | Mapping[str, str]  # a text, or a record by the names of its columns
 
 
 @dataclass(frozen=True)
@@ -28,26 +28,26 @@ class ProjectTexts:
     one_list: bool
     columns: TextColumns
 
-    def records(self, asked: Sequence[Asked], of_left: bool) -> RecordTexts:
+    def records(self, queries: Sequence[Query], of_left: bool) -> RecordTexts:
         """Return what is asked for as records of this side.
 
         Raises InputError for a column that there is not, for texts among records, and where there is nothing to read.
         """
-        records = self._records(asked, of_left)
+        records = self._records(queries, of_left)
         for number, text in enumerate(records.texts, 1):
             if not identity(text):
-                raise InputError(f"there is nothing to read in text {number} of {len(asked)}: leave it out")
+                raise InputError(f"there is nothing to read in text {number} of {len(queries)}: leave it out")
         return records
 
-    def _records(self, asked: Sequence[Asked], of_left: bool) -> RecordTexts:
+    def _records(self, queries: Sequence[Query], of_left: bool) -> RecordTexts:
         side = self.side(of_left)
-        texts = [one.strip() for one in asked if isinstance(one, str)]
-        if len(texts) == len(asked):
+        texts = [query.strip() for query in queries if isinstance(query, str)]
+        if len(texts) == len(queries):
             return RecordTexts(texts, [None] * len(texts), [side] * len(texts), ONE_COLUMN)
         if texts:
             raise InputError("some of what is asked for are texts and some are records: give one or the other")
         names = self.names(of_left)
-        rows = (_values(one, names) for one in asked if not isinstance(one, str))
+        rows = (_values(query, names) for query in queries if not isinstance(query, str))
         return RecordTexts.of_rows(rows, side, self.columns)
 
     def names(self, of_left: bool) -> Sequence[str]:
@@ -60,15 +60,15 @@ class ProjectTexts:
 
     def read(self, session: Session, rows: np.ndarray, of_left: bool) -> RecordTexts:
         """Return the texts of these rows, which are of this side. Raises InputError if one was removed."""
-        wanted = self.item_ids[rows].tolist()
-        found: dict[int, tuple[str, list[int] | None]] = {}
-        for chunk in chunks(wanted):
+        item_ids = self.item_ids[rows].tolist()
+        by_id: dict[int, tuple[str, list[int] | None]] = {}
+        for chunk in chunks(item_ids):
             stored = select(Item.id, Item.text, Item.field_lengths).where(Item.id.in_(chunk))
-            found |= {id_: (text, lengths) for id_, text, lengths in session.execute(stored)}
-        if len(found) < len(set(wanted)):
+            by_id |= {id_: (text, lengths) for id_, text, lengths in session.execute(stored)}
+        if len(by_id) < len(set(item_ids)):
             raise InputError("texts of the project have just been removed: ask again")
-        texts = [found[id_][0] for id_ in wanted]
-        lengths = [found[id_][1] for id_ in wanted]
+        texts = [by_id[id_][0] for id_ in item_ids]
+        lengths = [by_id[id_][1] for id_ in item_ids]
         return RecordTexts(texts, lengths, [self.side(of_left)] * len(texts), self.columns)
 
     def ids(self, session: Session, rows: np.ndarray) -> dict[int, list[str]]:
@@ -79,6 +79,8 @@ class ProjectTexts:
 
 def _values(record: Mapping[str, str], names: Sequence[str]) -> list[str]:
     if unknown := [name for name in record if name not in names]:
-        there = ", ".join(map(shown, names))
-        raise InputError(f"a record has the column {shown(unknown[0])}, but this list has {there}: name one of them")
+        column_names = ", ".join(map(shown, names))
+        raise InputError(
+            f"a record has the column {shown(unknown[0])}, but this list has {column_names}: name one of them"
+        )
     return [record.get(name, "") for name in names]

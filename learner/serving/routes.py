@@ -25,7 +25,7 @@ from allpairs.db.requests.server_proof import (
     process_proof,
 )
 from allpairs.db.requests.turns import Gone, Receive, Turns
-from allpairs.learner.serving.desk import Answered, Desk, Question
+from allpairs.learner.serving.desk import AnsweredQuestion, Desk, MatchQuestion
 from allpairs.learner.serving.loaded import PATIENCE, StillLoading
 
 LONGEST_BODY = 4_000_000  # bytes: the app takes half as many
@@ -38,7 +38,7 @@ WAITING = 16
 log = logging.getLogger(__name__)
 
 
-class Asked(BaseModel):
+class MatchRequest(BaseModel):
     """The body of a request, which the app has checked."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -61,10 +61,10 @@ def application(desk: Desk, secret: str) -> Starlette:
         if expected is None or not expected(body):
             return _problem(401, "this process answers the app alone")
         try:
-            asked = Asked.model_validate_json(body)
+            question = MatchRequest.model_validate_json(body)
         except ValidationError as error:
             return _problem(422, str(error.errors(include_url=False, include_input=False)[0]["msg"]))
-        return await _answer(desk, turns, asked, request.receive)
+        return await _answer(desk, turns, question, request.receive)
 
     routes = [Route(CHALLENGE, door.challenge, methods=["POST"]), Route(MATCH, match, methods=["POST"])]
     return Starlette(routes=routes)
@@ -99,14 +99,14 @@ class _Door:
         return lambda body: is_proof(proof, app_proof(self._secret, app_challenge, challenge, body))
 
 
-async def _answer(desk: Desk, turns: Turns, asked: Asked, receive: Receive) -> Response:
+async def _answer(desk: Desk, turns: Turns, question: MatchRequest, receive: Receive) -> Response:
     """Answer in turn; a model that is being loaded keeps nobody of another project waiting."""
     try:
-        loading = await run_in_threadpool(desk.loaded.loading, asked.project_id)
+        loading = await run_in_threadpool(desk.loaded.loading, question.project_id)
         if loading is not None:
             await _end_of(loading)
-        async with turns.turn({asked.project_id: 1}, receive):
-            return await run_in_threadpool(_match, desk, asked)
+        async with turns.turn({question.project_id: 1}, receive):
+            return await run_in_threadpool(_match, desk, question)
     except InputError as error:
         return _refusal(error)
     except Gone:
@@ -131,19 +131,19 @@ async def _body(request: Request, longest: int) -> bytes:
     return bytes(body)
 
 
-def _match(desk: Desk, asked: Asked) -> Response:
-    question = Question(asked.project_id, asked.texts, asked.k, asked.side, asked.why)
+def _match(desk: Desk, request: MatchRequest) -> Response:
+    question = MatchQuestion(request.project_id, request.texts, request.k, request.side, request.why)
     try:
         answer, answered = desk.match(question)
     except InputError as error:
         return _refusal(error)
     except Exception:
-        log.exception("a request for project %d failed", asked.project_id)
+        log.exception("a request for project %d failed", request.project_id)
         return _problem(500, "the process that answers `match` failed: its log says why")
     return JSONResponse(answer, background=BackgroundTask(_compare, desk, answered))
 
 
-def _compare(desk: Desk, answered: Answered) -> None:
+def _compare(desk: Desk, answered: AnsweredQuestion) -> None:
     """Compare with the shadow, once the answer is sent: nobody waits for it, and no failure of it reaches anyone."""
     try:
         desk.compare(answered)

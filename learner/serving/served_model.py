@@ -13,7 +13,7 @@ from allpairs.learner.scoring.any_pairs import Seen, explain_pairs, score_pairs,
 from allpairs.learner.scoring.explanation import Part
 from allpairs.learner.scoring.matcher import PairModel
 from allpairs.learner.search.inner_product import as_left, as_right
-from allpairs.learner.serving.candidates import Candidates
+from allpairs.learner.serving.candidates import CandidateIndex
 
 SPARE = 10  # candidates beyond those asked for: the search may have them in another order
 SPARE_STAGED = 50  # the same where a second stage orders them
@@ -28,11 +28,11 @@ class Ranked(NamedTuple):
     equal: np.ndarray
 
 
-class Scored(NamedTuple):
+class ScoredTexts(NamedTuple):
     """The best candidates of each text, and the parts of the scores of the first of them; empty if nobody asked."""
 
     ranked: list[Ranked]
-    why: list[list[list[Part]]]
+    parts: list[list[list[Part]]]
 
 
 @dataclass(frozen=True)
@@ -45,43 +45,43 @@ class ServedModel:
     matcher: PairModel
     vectors: np.ndarray
     rows: dict[bool, np.ndarray]
-    indexes: dict[bool, Candidates]
+    indexes: dict[bool, CandidateIndex]
 
     def see(self, records: RecordTexts, of_left: bool) -> Seen:
         """Encode texts of this side."""
         return see(self.matcher, records.read(), of_left, records.fields(True))
 
-    def best(self, texts: Sequence[str], asked: Seen, k: int, read: ReadRows, explained: int = 0) -> Scored:
+    def best(self, texts: Sequence[str], queries: Seen, k: int, read: ReadRows, explained: int = 0) -> ScoredTexts:
         """Return the k best candidates of each text, with the parts of the scores of the first `explained`.
 
-        asked: the same texts as the model sees them.
+        queries: the same texts as the model sees them.
         """
-        text, row = self._near(asked, k)
-        records, others = self._read(read, row, not asked.of_left)
-        score = self._score(asked, others, text)
-        equal = same_texts(texts, records.texts, text, others.places)
+        text, row = self._near(queries, k)
+        records, candidates = self._read(read, row, not queries.of_left)
+        score = self._score(queries, candidates, text)
+        equal = same_texts(texts, records.texts, text, candidates.places)
         order = np.lexsort((row, -score, ~equal, text))
-        ends = np.searchsorted(text[order], np.arange(len(asked.places) + 1))
-        kept = [order[begin : min(begin + k, end)] for begin, end in pairwise(ends)]
-        why = self._why(asked, others, text, [some[:explained] for some in kept])
-        return Scored([Ranked(row[some], score[some], equal[some]) for some in kept], why)
+        ends = np.searchsorted(text[order], np.arange(len(queries.places) + 1))
+        places = [order[begin : min(begin + k, end)] for begin, end in pairwise(ends)]
+        parts = self._why(queries, candidates, text, [of_text[:explained] for of_text in places])
+        return ScoredTexts([Ranked(row[of_text], score[of_text], equal[of_text]) for of_text in places], parts)
 
-    def scores(self, asked: Seen, text: np.ndarray, row: np.ndarray, read: ReadRows) -> np.ndarray:
+    def scores(self, queries: Seen, text: np.ndarray, row: np.ndarray, read: ReadRows) -> np.ndarray:
         """Return the score (n,) of pairs of the text at a place with a row of the project."""
-        return self._score(asked, self._read(read, row, not asked.of_left)[1], text)
+        return self._score(queries, self._read(read, row, not queries.of_left)[1], text)
 
     def probability(self, score: np.ndarray) -> np.ndarray:
         """Return p of these scores, (n,) float64."""
         assert self.matcher.layer is not None
         return self.matcher.layer.probability(score)
 
-    def _near(self, asked: Seen, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def _near(self, queries: Seen, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return pairs of a text's place and a row, each once, with about the k best rows of each text and more."""
-        one = as_left if asked.of_left else as_right
-        wanted = k + (SPARE if self.matcher.second is None else SPARE_STAGED)
-        found = self.indexes[asked.of_left].search(one(asked.given, self.matcher.space), wanted)
-        text, place = np.nonzero(found >= 0)
-        return text, self.rows[asked.of_left][found[text, place]]
+        as_query = as_left if queries.of_left else as_right
+        count = k + (SPARE if self.matcher.second is None else SPARE_STAGED)
+        rows = self.indexes[queries.of_left].search(as_query(queries.given, self.matcher.space), count)
+        text, place = np.nonzero(rows >= 0)
+        return text, self.rows[queries.of_left][rows[text, place]]
 
     def _read(self, read: ReadRows, row: np.ndarray, of_left: bool) -> tuple[RecordTexts, Seen]:
         """Read the texts of these rows, each once; return them, and them as the other side of the rows' scores."""
@@ -90,19 +90,23 @@ class ServedModel:
         vectors = np.asarray(self.vectors[distinct])
         return records, Seen(records.read(), vectors, places, of_left, records.fields(True))
 
-    def _score(self, asked: Seen, others: Seen, text: np.ndarray) -> np.ndarray:
-        return score_pairs(self.matcher, *_sides(asked, others, text, np.arange(len(text))))
+    def _score(self, queries: Seen, candidates: Seen, text: np.ndarray) -> np.ndarray:
+        return score_pairs(self.matcher, *_sides(queries, candidates, text, np.arange(len(text))))
 
-    def _why(self, asked: Seen, others: Seen, text: np.ndarray, pairs: list[np.ndarray]) -> list[list[list[Part]]]:
+    def _why(
+        self, queries: Seen, candidates: Seen, text: np.ndarray, pairs: list[np.ndarray]
+    ) -> list[list[list[Part]]]:
         """Return the parts of these pairs, which are a text's each."""
         chosen = np.concatenate(pairs) if pairs else np.empty(0, dtype=np.int64)
         if not len(chosen):
             return [[] for _ in pairs]
-        sides = _sides(asked, others.take(chosen), text[chosen], np.arange(len(chosen)))
+        sides = _sides(queries, candidates.take(chosen), text[chosen], np.arange(len(chosen)))
         parts = explain_pairs(self.matcher, *sides)
-        return [list(islice(parts, len(some))) for some in pairs]
+        return [list(islice(parts, len(of_text))) for of_text in pairs]
 
 
-def _sides(asked: Seen, others: Seen, text: np.ndarray, pair: np.ndarray) -> tuple[Seen, Seen, np.ndarray, np.ndarray]:
+def _sides(
+    queries: Seen, candidates: Seen, text: np.ndarray, pair: np.ndarray
+) -> tuple[Seen, Seen, np.ndarray, np.ndarray]:
     """Return both sides, the left one first, and the places of pairs of a text and a row in them."""
-    return (asked, others, text, pair) if asked.of_left else (others, asked, pair, text)
+    return (queries, candidates, text, pair) if queries.of_left else (candidates, queries, pair, text)

@@ -41,8 +41,8 @@ class Trials:
 
 
 def _version(path: Path) -> tuple[int, int]:
-    about = path.stat()
-    return about.st_size, about.st_mtime_ns
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def require_loadable(folder: Path, patience: float = PATIENCE, spare: int = SPARE) -> None:
@@ -51,12 +51,12 @@ def require_loadable(folder: Path, patience: float = PATIENCE, spare: int = SPAR
     They are four times its files, and `spare` bytes, or what is free.
     """
     most = min(spare + COPIES * size_of(folder), psutil.virtual_memory().available)
-    alone = os.environ | {"CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
+    environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
     try:
         with held(folder):
             trial = subprocess.run(
                 [*COMMAND, str(folder), str(most), str(int(patience) + 1)],
-                env=alone,
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -67,8 +67,10 @@ def require_loadable(folder: Path, patience: float = PATIENCE, spare: int = SPAR
     if trial.returncode == REFUSED:
         raise InputError(trial.stdout.strip().splitlines()[-1])
     if trial.returncode:
-        what = f"the model cannot be loaded in {most / 1e9:.1f} GB: four times its files and more, or all that is free"
-        raise InputError(f"{what}: publish another round's")
+        problem = (
+            f"the model cannot be loaded in {most / 1e9:.1f} GB: four times its files and more, or all that is free"
+        )
+        raise InputError(f"{problem}: publish another round's")
 
 
 def main(folder: str, most: str, seconds: str) -> None:

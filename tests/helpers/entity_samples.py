@@ -7,7 +7,7 @@ import numpy as np
 from allpairs.db.domain import Clustering
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sides import Sides
-from allpairs.learner.evaluation.entities.drawing import Bands, Plan, TextPopulation, draw_pairs, make_plan
+from allpairs.learner.evaluation.entities.drawing import Bands, Plan, TextPopulation, draw_pairs, draw_plan
 from allpairs.learner.evaluation.entities.sample import EntitySample
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.links import Links
@@ -45,7 +45,7 @@ def make_world(n: int = 400, two_lists: bool = False, noise: float = 0.11, least
 def drawn(world: World, n: int, seed: int) -> EntitySample:
     """Return a sample of n texts, all of whose drawn pairs are answered with the truth."""
     corpus = world.corpus(seed)
-    return EntitySample.answered(corpus, make_plan(corpus, world.ranking, world.group, n), world.entity)
+    return EntitySample.answered(corpus, draw_plan(corpus, world.ranking, world.group, n), world.entity)
 
 
 def complete(world: World) -> EntitySample:

@@ -16,7 +16,7 @@ from allpairs.db.projects.projects import remove_project
 from allpairs.db.projects.stable_groups import store_groups
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Base, Design, GroupUpdate, Identifier, Item, Project, Round, Task, now
-from allpairs.learner.jobs.kept_groups import Kept, planned
+from allpairs.learner.jobs.kept_groups import PlannedGroups, planned
 from allpairs.learner.light.groups.grouping import USUAL
 
 
@@ -158,7 +158,7 @@ def _items(session: Session, project_id: int, side: Side, evaluation: bool) -> l
     return list(session.scalars(wanted.order_by(Item.id)))
 
 
-def make_groups(engine: Engine, project_id: int, groups: Sequence[Sequence[int]], **about: Any) -> Kept:
+def make_groups(engine: Engine, project_id: int, groups: Sequence[Sequence[int]], **about: Any) -> PlannedGroups:
     """Make these texts the project's groups, in an update about which this is said; return what was stored."""
     usual = {"matcher": 0, "threshold": 0.5, "clustering": USUAL.how, "representative": USUAL.representative}
     texts = sum(len(group) for group in groups if len(group) > 1)

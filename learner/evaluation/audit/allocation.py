@@ -13,7 +13,7 @@ LEAST = 1e-15  # variance of a label where all of a stratum is known; positives 
 
 @dataclass(frozen=True)
 class Gain:
-    """What labels of each stratum tell of average precision, (h,) each, by the best linear estimate of it from them.
+    """What labels of each stratum say about average precision, (h,) each: its best linear estimate from them.
 
     covariance: of AP with the stratum's share of positives; noise: the variance of a label where the share is known;
     spread: the variance of the share. A label of a stratum whose share hardly any label can change, such as a deep

@@ -140,7 +140,7 @@ class _AuditReader:
         return AuditLabels(left[known], right[known], positive, inclusion[known], stratum, sizes, band, verdicts)
 
     def _verdicts(self, strata: list[float], known: np.ndarray) -> Verdicts | None:
-        """Return what the rater said, if the file tells."""
+        """Return the rater's verdicts, if the file has them."""
         if not any(self.read.values()):
             return None
         read, called = (

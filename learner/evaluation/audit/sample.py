@@ -21,8 +21,8 @@ class Sample:
     stratum: (n,) int64, from 0, the highest; positive: (n,) bool; weight: (n,) float64, the inverse of the inclusion
     probability; sizes: (h,) pairs in each stratum; band: (h,) int64 the band of each stratum, ascending, two strata at
     most to a band; without it each stratum is a band; known: (h,) known positives beside each stratum's pairs. Every
-    stratum has a labelled pair. verdicts: what a machine rater said, where the labelled pairs of a stratum were drawn
-    by it; a pair's inclusion probability is then that of its verdict.
+    stratum has a labelled pair. verdicts: a machine rater's, where the labelled pairs of a stratum were drawn by
+    them; a pair's inclusion probability is then that of its verdict.
     """
 
     stratum: np.ndarray

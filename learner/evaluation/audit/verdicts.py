@@ -1,4 +1,4 @@
-"""What a machine rater said of an audit's pairs: it reads many of each stratum, and people label some of each verdict.
+"""A machine rater's verdicts on an audit's pairs: it reads many of each stratum; people label some of each verdict.
 
 Verdicts are never truth. The labels of the same pairs tell how often the rater is right; its verdicts tell of a
 stratum's positives as much as that allows.
@@ -14,7 +14,7 @@ VERDICTS = 3
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What the rater said.
+    """The verdicts.
 
     verdict: (n,) int64 of each labelled pair, NO, YES or UNREAD; read: (h,) int64, pairs of each stratum that it has
     read, drawn from all of it whatever they are, the labelled ones among them; called: (h,) int64, those of them that

@@ -181,7 +181,7 @@ class Plan:
     pairs: list[TextPairs]
 
 
-def make_plan(corpus: TextPopulation, ranking: Ranking, group: np.ndarray, n: int) -> Plan:
+def draw_plan(corpus: TextPopulation, ranking: Ranking, group: np.ndarray, n: int) -> Plan:
     """Draw n texts and their pairs; ranking: of all pairs; group: (N,) of each text."""
     bands = make_bands(ranking, len(corpus))
     order = draw_order(corpus, group)

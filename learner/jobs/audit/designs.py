@@ -20,7 +20,7 @@ from allpairs.db.schema.tables import Design, StoredModel
 from allpairs.learner.evaluation.audit.ranking import Ranking, rank_all
 from allpairs.learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order
 from allpairs.learner.evaluation.audit.strata import Strata, divide, rank_bands
-from allpairs.learner.jobs.data.evaluation_snapshot import Seen, lexical_of, rows_of, sides
+from allpairs.learner.jobs.data.evaluation_snapshot import EvaluationSnapshot, lexical_of, rows_of, sides
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
 from allpairs.learner.jobs.data.stored_rescored import as_arrays, from_arrays
@@ -28,17 +28,17 @@ from allpairs.learner.search.rescored import NOTHING, Rescored
 
 # begin the names of a divided band's strata
 ALIKE = "similar"
-OTHERS = "other"
+DISSIMILAR = "other"
 FOLDER = "design"  # begins the name of a design's folder
 
 
 @dataclass(frozen=True)
-class Drawn:
+class AuditDesign:
     """A design with its sampling orders, as item ids.
 
-    vectors, rescored: of the evaluation items under its model, as in `Seen`; lexical: (n, d) of `lexical_of`, where it
-    divides bands. rows: (n,) of these items in the project; drawn_of: how many they were when it was made. verdicts,
-    rater: what the machine rater of this name said, if pairs are drawn by its verdicts.
+    vectors, rescored: of the evaluation items under its model, as in `EvaluationSnapshot`; lexical: (n, d) of
+    `lexical_of`, where it divides bands. rows: (n,) of these items in the project; text_count: their number when the
+    design was drawn. verdicts, rater: those of the machine rater of this name, if pairs are drawn by its verdicts.
     """
 
     id: int
@@ -49,60 +49,62 @@ class Drawn:
     vectors: np.ndarray
     lexical: np.ndarray | None
     rows: np.ndarray
-    drawn_of: int
+    text_count: int
     rescored: Rescored = NOTHING
     verdicts: Mapping[Pair, Verdict] = field(default_factory=dict)
     rater: str = ""
 
-    def among(self, data: ProjectData) -> "Drawn":
-        """Return the design of those of its texts that are there: withdrawn ones leave its strata and orders.
+    def among(self, data: ProjectData) -> "AuditDesign":
+        """Return the design without its withdrawn texts, which leave its strata and orders.
 
-        A stratum's size falls by the share of its order that goes: exactly, if that holds all of it, and else as 4,000
-        random pairs say.
+        A stratum shrinks by the share of its order that is withdrawn: exactly, if the order holds the whole stratum;
+        otherwise by an estimate from 4,000 random pairs.
         """
-        kept = np.isin(self.rows, rows_of(data))
-        if kept.all():
+        present = np.isin(self.rows, rows_of(data))
+        if present.all():
             return self
-        ids = data.item_ids[self.rows[kept]]
-        places = np.flatnonzero(kept)
+        ids = data.item_ids[self.rows[present]]
+        places = np.flatnonzero(present)
         order = self.order
         stays = np.isin(order.left, ids) & np.isin(order.right, ids)
-        had, has = (np.bincount(some, minlength=len(self.names)) for some in (order.stratum, order.stratum[stays]))
-        sizes = np.round(self.strata.sizes * (has / np.maximum(had, 1))).astype(np.int64)
+        before, after = (
+            np.bincount(strata, minlength=len(self.names)) for strata in (order.stratum, order.stratum[stays])
+        )
+        sizes = np.round(self.strata.sizes * (after / np.maximum(before, 1))).astype(np.int64)
         columns = (getattr(order, name)[stays] for name in ("left", "right", "stratum", "score"))
         return replace(
             self,
             strata=replace(self.strata, sizes=np.maximum(sizes, 1)),
             order=SamplingOrder(*columns),
-            vectors=self.vectors[kept],
-            lexical=None if self.lexical is None else self.lexical[kept],
-            rows=self.rows[kept],
+            vectors=self.vectors[present],
+            lexical=None if self.lexical is None else self.lexical[present],
+            rows=self.rows[present],
             rescored=self.rescored.within(places, places),
         )
 
-    def is_of(self, other: "Drawn") -> bool:
+    def is_of(self, design: "AuditDesign") -> bool:
         """Return whether both are designs of the same texts."""
-        return np.array_equal(self.rows, other.rows)
+        return np.array_equal(self.rows, design.rows)
 
     def changed_by(self, data: ProjectData) -> float:
-        """Return how many texts for evaluation have come or gone since it was made, as a share of those it is of."""
+        """Return the share of the design's evaluation texts that were added or withdrawn since it was made."""
         came = len(np.setdiff1d(rows_of(data), self.rows))
-        return (came + self.drawn_of - len(self.rows)) / max(self.drawn_of, 1)
+        return (came + self.text_count - len(self.rows)) / max(self.text_count, 1)
 
 
-def read_designs(session: Session, project_id: int, data: ProjectData) -> list[Drawn]:
-    """Return the project's audit designs, oldest first, each of those of its texts that are there."""
-    mine = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.AUDIT)
-    return [_with_verdicts(session, one, data) for one in session.scalars(mine.order_by(Design.number))]
+def read_designs(session: Session, project_id: int, data: ProjectData) -> list[AuditDesign]:
+    """Return the project's audit designs, oldest first, without withdrawn texts."""
+    audit_designs = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.AUDIT)
+    return [_with_verdicts(session, design, data) for design in session.scalars(audit_designs.order_by(Design.number))]
 
 
-def _with_verdicts(session: Session, design: Design, data: ProjectData) -> Drawn:
+def _with_verdicts(session: Session, design: Design, data: ProjectData) -> AuditDesign:
     drawn = _read(design).among(data)
     rater = rater_of_design(session, design)
     return drawn if rater is None else replace(drawn, verdicts=verdicts_of(session, rater), rater=setup_of(rater).name)
 
 
-def _read(design: Design) -> Drawn:
+def _read(design: Design) -> AuditDesign:
     bands = [stratum["band"] for stratum in design.strata]
     first = [design.strata[at] for at in np.unique(bands, return_index=True)[1]]
     edges = np.array([stratum["low"] for stratum in first])
@@ -117,32 +119,36 @@ def _read(design: Design) -> Drawn:
     lexical = stored["lexical"].astype(np.float32) if "lexical" in stored else None
     rescored = from_arrays(stored, len(vectors))
     rows = stored["rows"]
-    return Drawn(design.id, design.number, strata, names, order, vectors, lexical, rows, len(rows), rescored)
+    return AuditDesign(design.id, design.number, strata, names, order, vectors, lexical, rows, len(rows), rescored)
 
 
-def make_design(engine: Engine, data: ProjectData, matcher: StoredModel, seen: Seen, progress: Progress) -> None:
+def make_design(
+    engine: Engine, data: ProjectData, matcher: StoredModel, snapshot: EvaluationSnapshot, progress: Progress
+) -> None:
     """Store an audit design under this matcher, unless the project's newest design is already one of the same texts."""
     project_id = matcher.project_id
     with reading(engine) as session:
         last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
     lexical = lexical_of(data)
     known = data.dataset.evaluation_known
-    both = replace(sides(data, seen.vectors, lexical.astype(np.float32), seen.rescored), known=known)
-    ranking = seen.ranking
+    pair_sides = replace(sides(data, snapshot.vectors, lexical.astype(np.float32), snapshot.rescored), known=known)
+    ranking = snapshot.ranking
     if len(known):
-        ranking = rank_all(both.left, both.right, both.symmetric, progress, known, both.rescored)
-    strata = divide(rank_bands(ranking), both, progress)
-    order = make_sampling_order(both, strata, project_id, progress)
-    kept = {"vectors": seen.vectors.astype(np.float16), "rows": rows_of(data)} | as_arrays(seen.rescored)
-    kept |= {"lexical": lexical} if strata.divided else {}
+        ranking = rank_all(
+            pair_sides.left, pair_sides.right, pair_sides.symmetric, progress, known, pair_sides.rescored
+        )
+    strata = divide(rank_bands(ranking), pair_sides, progress)
+    order = make_sampling_order(pair_sides, strata, project_id, progress)
+    arrays = {"vectors": snapshot.vectors.astype(np.float16), "rows": rows_of(data)} | as_arrays(snapshot.rescored)
+    arrays |= {"lexical": lexical} if strata.divided else {}
     folder = f"project-{project_id}/{FOLDER}-{last + 1}"
     save_arrays(
         artifacts() / folder / "decks.npz",
-        left=both.left_ids[order.left],
-        right=both.right_ids[order.right],
+        left=pair_sides.left_ids[order.left],
+        right=pair_sides.right_ids[order.right],
         stratum=order.stratum,
         score=order.score,
-        **kept,
+        **arrays,
     )
     row = Design(
         project_id=project_id,
@@ -168,18 +174,18 @@ def _rows(strata: Strata, ranking: Ranking) -> list[dict[str, Any]]:
     edges = [float(ranking.score(np.array([1]))[0]), *strata.edges.tolist()]
     return [
         {
-            "name": _name([0, *ends][at] + 1, ends[at], cut, stratum > 0 and band[stratum - 1] == at),
-            "low": edges[at + 1],
-            "high": edges[at],
+            "name": _name([0, *ends][place] + 1, ends[place], cut, stratum > 0 and band[stratum - 1] == place),
+            "low": edges[place + 1],
+            "high": edges[place],
             "size": int(size),
             "top": stratum < strata.top,
-            "band": at,
+            "band": place,
             "cut": None if np.isnan(cut) else float(cut),
         }
-        for stratum, (at, size, cut) in enumerate(zip(band.tolist(), strata.sizes, strata.cuts[band], strict=True))
+        for stratum, (place, size, cut) in enumerate(zip(band.tolist(), strata.sizes, strata.cuts[band], strict=True))
     ]
 
 
 def _name(first: int, last: int, cut: float, second: bool) -> str:
     ranks = f"pairs {first:,} to {last:,}"
-    return ranks if np.isnan(cut) else f"{OTHERS if second else ALIKE} {ranks}"
+    return ranks if np.isnan(cut) else f"{DISSIMILAR if second else ALIKE} {ranks}"

@@ -12,8 +12,8 @@ from allpairs.learner.evaluation.audit.cells import Cells, audit_cells, draw_cel
 from allpairs.learner.evaluation.audit.measure import labels_needed
 from allpairs.learner.evaluation.audit.sample import Sample
 from allpairs.learner.evaluation.audit.verdicts import YES
-from allpairs.learner.jobs.audit.designs import Drawn, read_designs
-from allpairs.learner.jobs.audit.labels import Labelled, read_under
+from allpairs.learner.jobs.audit.designs import AuditDesign, read_designs
+from allpairs.learner.jobs.audit.labels import LabelledAudit, read_under
 from allpairs.learner.jobs.data.project_data import ProjectData
 
 
@@ -28,7 +28,7 @@ class Candidate:
     inclusion: float
 
 
-def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) -> tuple[int, list[Candidate]]:
+def draw_audit_pairs(session: Session, project_id: int, data: ProjectData, draw: int) -> tuple[int, list[Candidate]]:
     """Return the newest design's id and the next pairs of its sampling orders, by stratum; fewer if they run out.
 
     Where a machine rater has read the first pairs of an order, they are drawn by its verdicts.
@@ -41,16 +41,20 @@ def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) 
     orders = _left_in_orders(design, labelled)
     available = np.array([len(order) for order in orders])
     gain = _gain(sample, cells, np.random.default_rng([data.settings.seed, design.number]))
-    wanted = allocate(cells.labels, available, gain, draw)
-    chosen = [order[:n] for order, n in zip(orders, wanted.tolist(), strict=True)]
-    inclusion = np.minimum((cells.labels + wanted) / np.maximum(cells.sizes, 1.0), 1.0)
+    counts = allocate(cells.labels, available, gain, draw)
+    chosen = [order[:n] for order, n in zip(orders, counts.tolist(), strict=True)]
+    inclusion = np.minimum((cells.labels + counts) / np.maximum(cells.sizes, 1.0), 1.0)
     order = design.order
     return design.id, [
         Candidate(
-            int(order.left[at]), int(order.right[at]), int(order.stratum[at]), float(order.score[at]), float(share)
+            int(order.left[place]),
+            int(order.right[place]),
+            int(order.stratum[place]),
+            float(order.score[place]),
+            float(share),
         )
         for positions, share in zip(chosen, inclusion, strict=True)
-        for at in positions.tolist()
+        for place in positions.tolist()
     ]
 
 
@@ -61,7 +65,7 @@ def _gain(sample: Sample, cells: Cells, rng: np.random.Generator) -> Gain | None
     return gain_of(draw_cells(sample, rng), cells.sizes, cells.band, cells.known)
 
 
-def _left_in_orders(design: Drawn, labelled: Labelled) -> list[np.ndarray]:
+def _left_in_orders(design: AuditDesign, labelled: LabelledAudit) -> list[np.ndarray]:
     """For each cell, return the positions of the unanswered pairs in its stratum's sampling order."""
     pairs = list(zip(design.order.left.tolist(), design.order.right.tolist(), strict=True))
     open_ = np.array([pair not in labelled.answered for pair in pairs], dtype=bool)
@@ -70,9 +74,11 @@ def _left_in_orders(design: Drawn, labelled: Labelled) -> list[np.ndarray]:
     if not read.head.any():
         return [np.nonzero(open_ & (stratum == h))[0] for h in range(len(read.head))]
     place = np.arange(len(stratum)) - np.searchsorted(stratum, stratum)
-    yes = read.said(pairs, stratum) == YES
+    yes = read.verdicts_on(pairs, stratum) == YES
     open_ &= (read.head[stratum] == 0) | (place < read.head[stratum])
-    return [np.nonzero(open_ & (stratum == h) & (yes == said))[0] for h in range(len(read.head)) for said in (0, 1)]
+    return [
+        np.nonzero(open_ & (stratum == h) & (yes == verdict))[0] for h in range(len(read.head)) for verdict in (0, 1)
+    ]
 
 
 def columns_of(pairs: Sequence[Candidate], positions: Sequence[int]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from allpairs.db.labels.withdrawn import open_batch
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Round
-from allpairs.learner.jobs.audit.draw_pairs import columns_of, draw_pairs
+from allpairs.learner.jobs.audit.draw_pairs import columns_of, draw_audit_pairs
 from allpairs.learner.jobs.audit.measure import is_measured, measure_models, renew_design
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
@@ -25,16 +25,16 @@ NAME = "audit"
 
 
 @DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
-def audit(project_id: int, draw: int) -> str:
+def audit_job(project_id: int, draw: int) -> str:
     """Run the job and return a summary. draw: number of pairs in the audit batch, 0 to compute figures only."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         update_figures(job_id, project_id, bool(draw))
         if not draw:
             return "the figures are up to date"
-        made = draw_audit_batch(project_id, draw)
+        summary = draw_audit_batch(project_id, draw)
         mark_passages(job_id, project_id, audit_batch=True)
-        return made
+        return summary
 
 
 @job_step
@@ -55,7 +55,7 @@ def draw_audit_batch(project_id: int, draw: int) -> str:
     with database() as engine:
         with reading(engine) as session:
             data = read_project(session, project_id)
-            design_id, pairs = draw_pairs(session, project_id, data, draw)
+            design_id, pairs = draw_audit_pairs(session, project_id, data, draw)
         order = np.random.default_rng([data.settings.seed, design_id, draw]).permutation(len(pairs))
         with writing(engine) as session:
             if not may_add_audit_batch(session, project_id):

@@ -29,19 +29,19 @@ from allpairs.learner.evaluation.audit.measure import (
 from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.reliability import by_tenth
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample
-from allpairs.learner.jobs.audit.designs import Drawn, make_design, read_designs
-from allpairs.learner.jobs.audit.labels import Labelled, posterior_of, read_usable
+from allpairs.learner.jobs.audit.designs import AuditDesign, make_design, read_designs
+from allpairs.learner.jobs.audit.labels import LabelledAudit, posterior_of, read_usable
 from allpairs.learner.jobs.data.evaluation_snapshot import (
-    Seen,
+    EvaluationSnapshot,
     blend_of,
     has_model,
+    item_pair_scores,
     knows,
-    look,
-    scores_of,
     sides,
+    take_snapshot,
 )
 from allpairs.learner.jobs.data.project_data import ProjectData
-from allpairs.learner.jobs.data.stored_vectors import see
+from allpairs.learner.jobs.data.stored_vectors import snapshot_under
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.bare import KEY as BARE
 from allpairs.learner.scoring.bare import bare_vectors
@@ -79,70 +79,73 @@ def measure_models(
         has_design = newest_design(session, project_id, DesignKind.AUDIT) is not None
     newest = matchers[-1]
     if not has_design:
-        make_design(engine, data, newest, see(data, newest, fresh.get(newest.id), progress), progress)
+        make_design(engine, data, newest, snapshot_under(data, newest, fresh.get(newest.id), progress), progress)
     with reading(engine) as session:
         design, labelled = read_usable(session, project_id, data, read_designs(session, project_id, data))
     data = data.within(design.rows)
-    matchers = [one for one in matchers if one is newest or knows(one, data)]
+    matchers = [matcher for matcher in matchers if matcher is newest or knows(matcher, data)]
     # keep one model's vectors in memory at a time
-    views = [_view(data, one, see(data, one, fresh.get(one.id), progress), labelled) for one in matchers]
+    views = [
+        _view(data, matcher, snapshot_under(data, matcher, fresh.get(matcher.id), progress), labelled)
+        for matcher in matchers
+    ]
     rng = np.random.default_rng([data.settings.seed, design.number])
     posterior = posterior_of(labelled, np.column_stack([view.ranks for view in views]), rng)
     top = design.strata.top
     more = label_advice(labelled.sample, posterior, top) if posterior else {"halve": None, "below": None}
     audits = [_audit(data.settings, design, labelled, posterior, view) | more for view in views]
     if posterior is None:
-        rows = [_unmeasured(*each, labelled) for each in zip(matchers, views, audits, strict=True)]
+        rows = [_unmeasured(*columns, labelled) for columns in zip(matchers, views, audits, strict=True)]
     else:
         rank = _early_rank(labelled.sample, posterior, views[-1])
-        audits[-1]["beyond"] = _beyond(data, design, look(data, newest, None, progress), rank, progress)
+        audits[-1]["beyond"] = _beyond(data, design, take_snapshot(data, newest, None, progress), rank, progress)
         rows = _measured(matchers, views, audits, labelled.sample, posterior, rng)
     bare = _bare(data, newest, labelled, progress)
     with writing(engine) as session, announcing_target(session, project_id):
         for evaluation in rows:
-            _store(session, evaluation, beside=not is_audited(data))
+            _store(session, evaluation, adds=not is_audited(data))
         if bare:
             session.get_one(StoredModel, newest.id).details = newest.details | bare
         row = session.get_one(Design, design.id)
         row.details = row.details | {"sample": labelled.placed(), "rated": labelled.rated()}
 
 
-def _store(session: Session, found: Evaluation, beside: bool) -> None:
+def _store(session: Session, evaluation: Evaluation, adds: bool) -> None:
     """Store the figures, or put them beside those that known positives give."""
-    stored = session.get(Evaluation, found.matcher_id) if beside else None
+    stored = session.get(Evaluation, evaluation.matcher_id) if adds else None
     if stored is None:
-        session.merge(found)
+        session.merge(evaluation)
     else:
-        stored.audit = found.audit | ({"estimates": found.estimates} if found.estimates else {})
+        stored.audit = evaluation.audit | ({"estimates": evaluation.estimates} if evaluation.estimates else {})
 
 
-def _bare(data: ProjectData, matcher: StoredModel, labelled: Labelled, progress: Progress) -> dict[str, Any]:
+def _bare(data: ProjectData, matcher: StoredModel, labelled: LabelledAudit, progress: Progress) -> dict[str, Any]:
     """Return the details of the matcher's bare score with its average precision; empty while that is unknown."""
     known = matcher.details.get(BARE)
     if not known or not is_audited(data):
         return {}
-    bare = bare_vectors(look(data, matcher, None, progress).vectors, blend_of(matcher))
-    seen = sides(data, bare)
-    scores = scores_of(data, bare, labelled.left_ids, labelled.right_ids)
-    view = View(rank_all(seen.left, seen.right, seen.symmetric, progress), scores, known["threshold"])
+    bare = bare_vectors(take_snapshot(data, matcher, None, progress).vectors, blend_of(matcher))
+    pair_sides = sides(data, bare)
+    scores = item_pair_scores(data, bare, labelled.left_ids, labelled.right_ids)
+    view = View(rank_all(pair_sides.left, pair_sides.right, pair_sides.symmetric, progress), scores, known["threshold"])
     rng = np.random.default_rng(data.settings.seed)
     posterior = posterior_of(labelled, view.ranks[:, None], rng)
     if posterior is None:
         return {}
-    found = measure(labelled.sample, posterior, view, rng).estimates["average_precision"]
-    return {BARE: known | {"average_precision": found.as_dict()}}
+    precision = measure(labelled.sample, posterior, view, rng).estimates["average_precision"]
+    return {BARE: known | {"average_precision": precision.as_dict()}}
 
 
-def _unmeasured(matcher: StoredModel, view: View, audit: dict[str, Any], labelled: Labelled) -> Evaluation:
+def _unmeasured(matcher: StoredModel, view: View, audit: dict[str, Any], labelled: LabelledAudit) -> Evaluation:
     """Return a row without figures, for a project that lacks labels."""
-    shown = histogram(view) if len(labelled.left_ids) else {}
+    bars = histogram(view) if len(labelled.left_ids) else {}
     return Evaluation(
         matcher_id=matcher.id,
         pairs=view.ranking.pairs,
         positives=None,
         estimates={},
         curve={},
-        histogram=shown,
+        histogram=bars,
         audit=audit,
     )
 
@@ -157,16 +160,16 @@ def _measured(
 ) -> list[Evaluation]:
     """Return a row for each matcher, all from the same draws; from the second on with its changes."""
     rows = []
-    for at, (matcher, view, audit) in enumerate(zip(matchers, views, audits, strict=True)):
+    for place, (matcher, view, audit) in enumerate(zip(matchers, views, audits, strict=True)):
         measured = measure(sample, posterior, view, rng)
         audit["reliability"] = _reliability(matcher, view, sample, posterior, rng.spawn(1)[0])
         for part, pairs in ((audit, np.inf), (audit["top"], audit["top"]["pairs"])):
-            if at:
-                found = model_changes(sample, posterior, views[at - 1], view, rng, pairs)
-                since = {"since": matchers[at - 1].number}
-                part["changes"] = {name: estimate.as_dict() | since for name, estimate in found.items()}
+            if place:
+                differences = model_changes(sample, posterior, views[place - 1], view, rng, pairs)
+                since = {"since": matchers[place - 1].number}
+                part["changes"] = {name: estimate.as_dict() | since for name, estimate in differences.items()}
         highest = measure_top(sample, posterior, view, audit["top"]["pairs"], rng)
-        audit["top"]["estimates"] = {name: one.as_dict() for name, one in highest.items()}
+        audit["top"]["estimates"] = {name: estimate.as_dict() for name, estimate in highest.items()}
         rows.append(
             Evaluation(
                 matcher_id=matcher.id,
@@ -190,22 +193,22 @@ def _reliability(
     return by_tenth(view.positives_by_rank(sample, posterior), view, OutputLayer(matcher.w, matcher.b), rng)
 
 
-def _view(data: ProjectData, matcher: StoredModel, seen: Seen, labelled: Labelled) -> View:
-    scores = scores_of(data, seen.vectors, labelled.left_ids, labelled.right_ids, seen.rescored)
+def _view(data: ProjectData, matcher: StoredModel, snapshot: EvaluationSnapshot, labelled: LabelledAudit) -> View:
+    scores = item_pair_scores(data, snapshot.vectors, labelled.left_ids, labelled.right_ids, snapshot.rescored)
     threshold = -matcher.b / matcher.w if matcher.w and matcher.b is not None else None
-    known = scores_of(data, seen.vectors, labelled.known[:, 0], labelled.known[:, 1], seen.rescored)
-    return View(seen.ranking, scores, threshold, known)
+    known = item_pair_scores(data, snapshot.vectors, labelled.known[:, 0], labelled.known[:, 1], snapshot.rescored)
+    return View(snapshot.ranking, scores, threshold, known)
 
 
 def _audit(
-    settings: Settings, design: Drawn, labelled: Labelled, posterior: Posterior | None, view: View
+    settings: Settings, design: AuditDesign, labelled: LabelledAudit, posterior: Posterior | None, view: View
 ) -> dict[str, Any]:
     """Return what the page shows of the audit besides the figures (see `Evaluation.audit`)."""
     sample = labelled.sample
     edges = [1.0, *design.strata.edges.tolist()]
     places = [
-        {"name": name, "low": edges[band + 1], "high": edges[band], "far": at >= design.strata.top}
-        for at, (name, band) in enumerate(zip(design.names, design.strata.band.tolist(), strict=True))
+        {"name": name, "low": edges[band + 1], "high": edges[band], "far": stratum >= design.strata.top}
+        for stratum, (name, band) in enumerate(zip(design.names, design.strata.band.tolist(), strict=True))
     ]
     return {
         "design": design.number,
@@ -222,7 +225,7 @@ def _audit(
     }
 
 
-def _rater(design: Drawn, sample: Sample, posterior: Posterior | None) -> dict[str, Any] | None:
+def _rater(design: AuditDesign, sample: Sample, posterior: Posterior | None) -> dict[str, Any] | None:
     """Return how many pairs a machine rater has read for the audit, and its sensitivity over all of their strata."""
     if sample.verdicts is None or posterior is None or posterior.sensitivity is None:
         return None
@@ -236,12 +239,21 @@ def _early_rank(sample: Sample, posterior: Posterior, view: View) -> int:
     return int(np.clip(rank, 1, MOST_BEYOND))
 
 
-def _beyond(data: ProjectData, design: Drawn, seen: Seen, rank: int, progress: Progress) -> float:
+def _beyond(
+    data: ProjectData, design: AuditDesign, snapshot: EvaluationSnapshot, rank: int, progress: Progress
+) -> float:
     """Return the share of a model's `rank` best pairs that lie below the top of the design."""
-    both = sides(data, seen.vectors, rescored=seen.rescored)
-    best = best_pairs(both.left, both.right, both.symmetric, top=rank, rescored=both.rescored, progress=progress)
-    ids = both.left_ids[best.left], both.right_ids[best.right]
-    under_design = scores_of(data, design.vectors, *ids, design.rescored)
+    pair_sides = sides(data, snapshot.vectors, rescored=snapshot.rescored)
+    best = best_pairs(
+        pair_sides.left,
+        pair_sides.right,
+        pair_sides.symmetric,
+        top=rank,
+        rescored=pair_sides.rescored,
+        progress=progress,
+    )
+    ids = pair_sides.left_ids[best.left], pair_sides.right_ids[best.right]
+    under_design = item_pair_scores(data, design.vectors, *ids, design.rescored)
     return float((under_design < design.strata.floor).mean())
 
 
@@ -255,5 +267,5 @@ def renew_design(engine: Engine, project_id: int, data: ProjectData, progress: P
         newest = read_designs(session, project_id, data)[-1]
     beyond = evaluation is not None and evaluation.audit.get("beyond", 0.0) > BEYOND
     if beyond or newest.changed_by(data) > MOST_CHANGED:
-        make_design(engine, data, matcher, see(data, matcher, None, progress), progress)
+        make_design(engine, data, matcher, snapshot_under(data, matcher, None, progress), progress)
         measure_models(engine, project_id, data, progress, {})

@@ -1,4 +1,4 @@
-"""What a machine rater has read of a design's sampling orders: from their first pair on, which are random ones."""
+"""The pairs that a machine rater has read: the first ones of a design's sampling orders, which are random."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from allpairs.db.labels.pairs import Pair
 from allpairs.db.raters.verdicts import verdicts_of
 from allpairs.db.schema.tables import MachineRater
 from allpairs.learner.evaluation.audit.verdicts import NO, UNREAD, YES
-from allpairs.learner.jobs.audit.designs import Drawn, read_designs
+from allpairs.learner.jobs.audit.designs import AuditDesign, read_designs
 from allpairs.learner.jobs.data.project_data import read_project
 
 
@@ -20,7 +20,7 @@ from allpairs.learner.jobs.data.project_data import read_project
 class ReadPairs:
     """The strata whose pairs are drawn by verdict: those with an unlabelled pair among the first ones that it read.
 
-    verdicts: what it said; head: (h,) int64, how many of the first pairs of each sampling order it has read, 0 where
+    verdicts: its verdicts; head: (h,) int64, how many of the first pairs of each sampling order it has read, 0 where
     pairs are not drawn by verdict; read, called: (h,) int64, the pairs of the stratum among these, and those of them
     that it calls positive.
     """
@@ -30,16 +30,16 @@ class ReadPairs:
     read: np.ndarray
     called: np.ndarray
 
-    def said(self, pairs: Sequence[Pair], stratum: np.ndarray) -> np.ndarray:
+    def verdicts_on(self, pairs: Sequence[Pair], stratum: np.ndarray) -> np.ndarray:
         """Return NO, YES or UNREAD of each pair, (n,) int64; stratum: (n,) of each. An abstention is no yes."""
-        found = np.full(len(pairs), UNREAD)
-        for at, pair in enumerate(pairs):
-            if self.head[stratum[at]] and pair in self.verdicts:
-                found[at] = YES if self.verdicts[pair] == Verdict.YES else NO
-        return found
+        verdicts = np.full(len(pairs), UNREAD)
+        for place, pair in enumerate(pairs):
+            if self.head[stratum[place]] and pair in self.verdicts:
+                verdicts[place] = YES if self.verdicts[pair] == Verdict.YES else NO
+        return verdicts
 
 
-def read_of(design: Drawn, answered: Collection[Pair], known: Collection[Pair]) -> ReadPairs:
+def read_of(design: AuditDesign, answered: Collection[Pair], known: Collection[Pair]) -> ReadPairs:
     """Return what the design's rater has read. answered: pairs with a label; known: those that left their strata."""
     h = len(design.strata.sizes)
     head, read, called = (np.zeros(h, dtype=np.int64) for _ in range(3))
@@ -48,7 +48,7 @@ def read_of(design: Drawn, answered: Collection[Pair], known: Collection[Pair]) 
         unread = (place for place, pair in enumerate(pairs) if pair not in design.verdicts)
         first = pairs[: next(unread, len(pairs))]
         if all(pair in answered for pair in first):
-            continue  # every pair that was read is labelled: what it said tells no more
+            continue  # every pair that was read is labelled: its verdicts add nothing
         inside = [pair for pair in first if pair not in known]
         yes = sum(design.verdicts[pair] == Verdict.YES for pair in inside)
         head[stratum] = len(first)
@@ -57,7 +57,7 @@ def read_of(design: Drawn, answered: Collection[Pair], known: Collection[Pair]) 
     return ReadPairs(design.verdicts, head, read, called)
 
 
-def orders_of(design: Drawn) -> list[list[Pair]]:
+def orders_of(design: AuditDesign) -> list[list[Pair]]:
     """Return the sampling order of each stratum."""
     pairs = list(zip(design.order.left.tolist(), design.order.right.tolist(), strict=True))
     starts = np.searchsorted(design.order.stratum, np.arange(len(design.strata.sizes) + 1))
@@ -71,4 +71,4 @@ def pairs_to_read(session: Session, rater: MachineRater, most: int) -> list[Pair
     design = read_designs(session, rater.project_id, read_project(session, rater.project_id))[-1]
     rated = verdicts_of(session, rater)
     placed = [(place, pair) for pairs in orders_of(design) for place, pair in enumerate(pairs) if pair not in rated]
-    return [pair for _, pair in sorted(placed, key=lambda one: one[0])][:most]
+    return [pair for _, pair in sorted(placed, key=lambda row: row[0])][:most]

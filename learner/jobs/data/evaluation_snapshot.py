@@ -29,7 +29,7 @@ NAME = "evaluation"  # begins the name of a snapshot
 
 
 @dataclass(frozen=True)
-class Seen:
+class EvaluationSnapshot:
     """The items under one model: blended vectors (n, d), in the order of `rows_of`, and all pairs by score.
 
     rescored: the pairs of places in that order which a second stage has scored again.
@@ -61,14 +61,14 @@ def knows(matcher: StoredModel, data: ProjectData) -> bool:
     return data.added_in is None or bool((data.added_in[rows_of(data)] <= version).all())
 
 
-def encode_needed(data: ProjectData, encoder: Encoder, blend: Blend, every: bool, progress: Progress) -> np.ndarray:
+def encode_needed(data: ProjectData, encoder: Encoder, blend: Blend, all_items: bool, progress: Progress) -> np.ndarray:
     """Return the blended vectors of all items, (items, d).
 
-    every: items that are not for evaluation too; without, theirs are 0 where the others' scores do not need them.
+    all_items: items that are not for evaluation too; without, theirs are 0 where the others' scores do not need them.
     """
     dataset = data.dataset
     rows = rows_of(data)
-    if every or blend.needs_all:
+    if all_items or blend.needs_all:
         vectors = encoder.encode(dataset.texts, progress)
     else:
         vectors = np.zeros((len(dataset.texts), encoder.dimension), dtype=np.float32)
@@ -103,7 +103,7 @@ def sides(
     )
 
 
-def scores_of(
+def item_pair_scores(
     data: ProjectData, vectors: np.ndarray, left_ids: np.ndarray, right_ids: np.ndarray, rescored: Rescored = NOTHING
 ) -> np.ndarray:
     """Return the score of each pair of items, (n,) float64. vectors, rescored: as in `sides`."""
@@ -125,7 +125,9 @@ def _places(data: ProjectData, left_ids: np.ndarray, right_ids: np.ndarray) -> t
     return np.searchsorted(ids, left_ids), np.searchsorted(ids, right_ids)
 
 
-def look(data: ProjectData, matcher: StoredModel, vectors: np.ndarray | None, progress: Progress) -> Seen:
+def take_snapshot(
+    data: ProjectData, matcher: StoredModel, vectors: np.ndarray | None, progress: Progress
+) -> EvaluationSnapshot:
     """Return the evaluation items under this matcher: stored, else from `vectors` (items, d), else encoded.
 
     They are stored then, by population: after a change of texts, those of before are taken from what is stored, if it
@@ -144,18 +146,18 @@ def look(data: ProjectData, matcher: StoredModel, vectors: np.ndarray | None, pr
         rescored = rescored_of(matcher, data, vectors, progress).within(rows, rows)
         stored = _ranked(data, vectors[rows].astype(np.float16), rescored, progress)
         save_arrays(path, **stored)
-    return Seen(
+    return EvaluationSnapshot(
         stored["vectors"].astype(np.float32), Ranking(stored["counts"]), from_arrays(stored, len(data.item_ids))
     )
 
 
 def _ranked(data: ProjectData, half: np.ndarray, rescored: Rescored, progress: Progress) -> dict[str, np.ndarray]:
-    """Return what is stored; half: (n, d) float16 and rescored: as in `Seen`."""
-    seen = sides(data, half.astype(np.float32), rescored=rescored)
-    ranking = rank_all(seen.left, seen.right, seen.symmetric, progress, rescored=seen.rescored)
+    """Return what is stored; half: (n, d) float16 and rescored: as in `EvaluationSnapshot`."""
+    pair_sides = sides(data, half.astype(np.float32), rescored=rescored)
+    ranking = rank_all(pair_sides.left, pair_sides.right, pair_sides.symmetric, progress, rescored=pair_sides.rescored)
     rows = rows_of(data)
-    about = {"rows": rows, "texts": _digests(data, rows)}
-    return {"vectors": half, "counts": ranking.counts} | about | as_arrays(rescored)
+    identity = {"rows": rows, "texts": _digests(data, rows)}
+    return {"vectors": half, "counts": ranking.counts} | identity | as_arrays(rescored)
 
 
 def _digests(data: ProjectData, rows: np.ndarray) -> np.ndarray:

@@ -22,20 +22,20 @@ Files = dict[str, Any]
 Row = tuple[Any, ...]
 
 
-def write_data(session: Session, project_id: int, folder: Path) -> Files:
+def write_project_files(session: Session, project_id: int, folder: Path) -> Files:
     """Write the project's files and return them by role, as an experiment names them; ids are the item ids.
 
     Records keep their columns, as `columns`, if it is known what these hold. Positives that follow from others by
     closure are left out: every reader computes the closure again.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = select(Item.id, Item.side, Item.split, Item.text, Item.field_lengths).where(*present(project_id))
-    items: list[Row] = [tuple(row) for row in session.execute(wanted.order_by(Item.id))]
+    item_rows = select(Item.id, Item.side, Item.split, Item.text, Item.field_lengths).where(*present(project_id))
+    items: list[Row] = [tuple(row) for row in session.execute(item_rows.order_by(Item.id))]
     project = project_of(session, project_id)
     columns = TextColumns.read(project.text_columns)
     columns = columns if columns and columns.kinds else None
-    mine = Gold.project_id == project_id, ~Gold.closure, texts_present(Gold, project_id)
-    known = select(Gold.left_id, Gold.right_id, Gold.positive).where(*mine)
+    project_gold = Gold.project_id == project_id, ~Gold.closure, texts_present(Gold, project_id)
+    known = select(Gold.left_id, Gold.right_id, Gold.positive).where(*project_gold)
     gold = [(str(left), str(right), int(positive)) for left, right, positive in session.execute(known)]
     id_ = _id_beside(columns)
     files = {"left": _texts(folder / "left.parquet", items, Side.LEFT, columns, id_)}
@@ -45,8 +45,8 @@ def write_data(session: Session, project_id: int, folder: Path) -> Files:
         files["gold"] = write_parquet(folder / "gold.parquet", ("id1", "id2", "label"), gold)
     splits = [(str(item), Side(side).value, Split(split).value) for item, side, split, *_ in items]
     files["split"] = write_parquet(folder / "split.parquet", ("id", "side", "split"), splits)
-    found: Files = {name: str(path) for name, path in files.items()}
-    return found | ({"columns": columns.as_dict(), "id_column": id_} if columns else {})
+    paths: Files = {name: str(path) for name, path in files.items()}
+    return paths | ({"columns": columns.as_dict(), "id_column": id_} if columns else {})
 
 
 def write_labels(session: Session, project_id: int, folder: Path) -> str:
@@ -62,20 +62,20 @@ def write_labels(session: Session, project_id: int, folder: Path) -> str:
 
 def _id_beside(columns: TextColumns | None) -> str:
     """Return a name for the column of ids that no text column has."""
-    taken = {name for names in columns.names.values() for name in names} if columns else set()
+    column_names = {name for names in columns.names.values() for name in names} if columns else set()
     name = "id"
-    while name in taken:
+    while name in column_names:
         name += "_"
     return name
 
 
-def _texts(path: Path, items: list[Row], wanted: Side, columns: TextColumns | None, id_column: str) -> Path:
-    names = ("text",) if columns is None else tuple(columns.names[wanted])
+def _texts(path: Path, items: list[Row], side: Side, columns: TextColumns | None, id_column: str) -> Path:
+    names = ("text",) if columns is None else tuple(columns.names[side])
     several = len(names) > 1
     rows = [
         (str(id_), *(joined_values(text, lengths) if several else [text]))
-        for id_, side, _, text, lengths in items
-        if side == wanted
+        for id_, item_side, _, text, lengths in items
+        if item_side == side
     ]
     return write_parquet(path, (id_column, *names), rows)
 

@@ -28,12 +28,12 @@ def extended_rescored(
     old = known.pairs.take(~(np.isin(known.pairs.left, new) | np.isin(known.pairs.right, new)))
     pairs = _best(dataset, vectors, matcher, matcher.second.floor, new, progress)
     score = np.empty(len(pairs), dtype=np.float32)
-    for at in range(0, len(pairs), BLOCK):
-        part = slice(at, at + BLOCK)
-        one, left = _seen(dataset, vectors, pairs.left[part], True)
-        two, right = _seen(dataset, vectors, pairs.right[part], dataset.symmetric)
-        score[part] = score_pairs(matcher, one, two, left, right)
-        progress("score pairs", at / len(pairs))
+    for start in range(0, len(pairs), BLOCK):
+        part = slice(start, start + BLOCK)
+        left_texts, left = _seen(dataset, vectors, pairs.left[part], True)
+        right_texts, right = _seen(dataset, vectors, pairs.right[part], dataset.symmetric)
+        score[part] = score_pairs(matcher, left_texts, right_texts, left, right)
+        progress("score pairs", start / len(pairs))
     columns = zip((old.left, old.right, old.score), (pairs.left, pairs.right, score), strict=True)
     return Rescored(Pairs(*map(np.concatenate, columns)), len(vectors))
 
@@ -47,22 +47,24 @@ def _best(
     parts = [(np.intersect1d(lefts, new), rights)]
     if not dataset.symmetric:
         parts.append((lefts, np.intersect1d(rights, new)))
-    found = [no_pairs()]
+    part_pairs = [no_pairs()]
     for left, right in parts:
         sides = as_left(vectors[left], matcher.space), as_right(vectors[right], matcher.space)
         best = best_pairs(*sides, False, top=MOST, threshold=floor, progress=progress)
-        found.append(Pairs(left[best.left], right[best.right], best.score))
-    left, right, score = (np.concatenate([getattr(one, name) for one in found]) for name in ("left", "right", "score"))
-    if dataset.symmetric:
-        left, right = np.minimum(left, right), np.maximum(left, right)
+        part_pairs.append(Pairs(left[best.left], right[best.right], best.score))
+    left, right, score = (
+        np.concatenate([getattr(part, name) for part in part_pairs]) for name in ("left", "right", "score")
+    )
     pairs = Pairs(left, right, score)
+    if dataset.symmetric:
+        pairs = Pairs(np.minimum(left, right), np.maximum(left, right), score)
     pairs = pairs.take(pairs.left != pairs.right)  # in two lists no row is in both
     return pairs.take(np.unique(pairs.keys(len(vectors)), return_index=True)[1])
 
 
 def _seen(dataset: Dataset, vectors: np.ndarray, rows: np.ndarray, of_left: bool) -> tuple[Seen, np.ndarray]:
     """Return the texts of these rows, each once, and the place of each row among them."""
-    each, places = np.unique(rows, return_inverse=True)
-    texts = [dataset.texts[row] for row in each]
-    fields = [field.take(each) for field in dataset.fields]
-    return Seen(texts, vectors[each], np.arange(len(each)), of_left, fields), places
+    distinct, places = np.unique(rows, return_inverse=True)
+    texts = [dataset.texts[row] for row in distinct]
+    fields = [field.take(distinct) for field in dataset.fields]
+    return Seen(texts, vectors[distinct], np.arange(len(distinct)), of_left, fields), places

@@ -32,7 +32,7 @@ MOST_NEW = 0.1  # share of new texts above which all hubness corrections of a pr
 
 
 def extended_by_matcher(
-    folder: Path, kept: np.ndarray, data: ProjectData, making: Path, progress: Progress
+    folder: Path, stored: np.ndarray, data: ProjectData, making: Path, progress: Progress
 ) -> np.ndarray | None:
     """Return the blended vectors (items, d) under a trained matcher; kept: (k, d) of the first items.
 
@@ -42,27 +42,27 @@ def extended_by_matcher(
     matcher = load_matcher(str(folder))
     if matcher.needs_all:
         return None
-    texts = data.dataset.texts[len(kept) :]
-    first = len(kept)
+    texts = data.dataset.texts[len(stored) :]
+    first = len(stored)
     vectors = encoded(matcher.encoder, texts, making, progress)
-    whole = np.empty((len(data.item_ids), kept.shape[1]), dtype=np.float32)
-    whole[:first] = kept
+    whole = np.empty((len(data.item_ids), stored.shape[1]), dtype=np.float32)
+    whole[:first] = stored
     right = _is_right(data, first)
-    for mine, of_left in ((~right, True), (right, False)):
-        of_list = [texts[row] for row in np.flatnonzero(mine).tolist()]
-        whole[first:][mine] = matcher.vectors_of(of_list, vectors[mine], of_left)
+    for of_side, of_left in ((~right, True), (right, False)):
+        of_list = [texts[row] for row in np.flatnonzero(of_side).tolist()]
+        whole[first:][of_side] = matcher.vectors_of(of_list, vectors[of_side], of_left)
     return whole
 
 
 def extended_by_encoder(
-    load: Callable[[], Encoder], hubness: float, kept: np.ndarray, data: ProjectData, making: Path, progress: Progress
+    load: Callable[[], Encoder], hubness: float, stored: np.ndarray, data: ProjectData, making: Path, progress: Progress
 ) -> np.ndarray:
     """Return the blended vectors (items, d) under a pre-trained encoder; hubness: weight of its correction."""
     dataset = data.dataset
-    first = len(kept)
-    whole = np.zeros((len(data.item_ids), kept.shape[1]), dtype=np.float32)
+    first = len(stored)
+    whole = np.zeros((len(data.item_ids), stored.shape[1]), dtype=np.float32)
     whole[first:, :-1] = encoded(load(), dataset.texts[first:], making, progress)
-    whole[:first, :-1] = kept[:, :-1]
+    whole[:first, :-1] = stored[:, :-1]
     if not hubness:
         return whole
     if len(whole) - first > MOST_NEW * first:
@@ -71,33 +71,33 @@ def extended_by_encoder(
     right = _is_right(data, first)
     offset = np.zeros(len(whole) - first, dtype=np.float32)
     sides = ((~right, dataset.left, dataset.right), (right, dataset.right, dataset.left))
-    for mine, own, others in sides:
-        rows = first + np.flatnonzero(mine)
-        weight = weight_of(hubness, own, others)
-        known = own[own < first]
-        others = others[others < first]
-        offset[mine] = extended_hubness(whole, rows, known, kept[known, -1], others, weight)
-    whole[:first, -1] = kept[:, -1]
+    for of_side, same_list, other_list in sides:
+        rows = first + np.flatnonzero(of_side)
+        weight = weight_of(hubness, same_list, other_list)
+        known = same_list[same_list < first]
+        other_list = other_list[other_list < first]
+        offset[of_side] = extended_hubness(whole, rows, known, stored[known, -1], other_list, weight)
+    whole[:first, -1] = stored[:, -1]
     whole[first:, -1] = offset
     return whole
 
 
 def extended_hubness(
-    vectors: np.ndarray, rows: np.ndarray, known: np.ndarray, hubness: np.ndarray, others: np.ndarray, weight: float
+    vectors: np.ndarray, rows: np.ndarray, known: np.ndarray, hubness: np.ndarray, other_list: np.ndarray, weight: float
 ) -> np.ndarray:
     """Return the hubness correction of these rows by their nearest of the others, (n,) float32.
 
     vectors: (items, d) without it. known: rows of the same list, whose own is `hubness`. Of many others a sample stands
     for all, as in a model's reference: a line maps what it says to what all of them say.
     """
-    if len(others) <= SAMPLE or not len(rows):
-        return np.asarray(weight * hubness_among(vectors, rows, others, BLENDED), dtype=np.float32)
+    if len(other_list) <= SAMPLE or not len(rows):
+        return np.asarray(weight * hubness_among(vectors, rows, other_list, BLENDED), dtype=np.float32)
     rng = np.random.default_rng(0)
-    sample = np.sort(rng.choice(others, SAMPLE, replace=False))
+    sample = np.sort(rng.choice(other_list, SAMPLE, replace=False))
     free = np.flatnonzero(~np.isin(known, sample))
-    held = rng.choice(free, min(HELD, len(free)), replace=False)
+    calibration = rng.choice(free, min(HELD, len(free)), replace=False)
     line = ListReference(NOTHING.known, NOTHING.hubness, vectors[sample], weight)
-    line = line.fitted(hubness_among(vectors, known[held], sample, BLENDED), hubness[held])
+    line = line.fitted(hubness_among(vectors, known[calibration], sample, BLENDED), hubness[calibration])
     return line.hubness_by(hubness_among(vectors, rows, sample, BLENDED))
 
 
@@ -107,5 +107,5 @@ def _is_right(data: ProjectData, first: int) -> np.ndarray:
     rows = np.arange(first, len(data.item_ids))
     if dataset.symmetric:
         return np.zeros(len(rows), dtype=bool)
-    found: np.ndarray = np.isin(rows, dataset.right) | np.isin(rows, dataset.gone_right)
-    return found
+    is_right: np.ndarray = np.isin(rows, dataset.right) | np.isin(rows, dataset.gone_right)
+    return is_right

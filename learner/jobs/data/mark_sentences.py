@@ -30,8 +30,8 @@ def mark_passages(job_id: str, project_id: int, audit_batch: bool = False) -> No
             encoder = _encoder(session, project_id) if pairs else ""
         if not pairs:
             return
-        tasks, asked, passages = zip(*pairs, strict=True)
-        spans = likely_sentences(load_encoder(encoder), asked, passages, progress)
+        tasks, questions, passages = zip(*pairs, strict=True)
+        spans = likely_sentences(load_encoder(encoder), questions, passages, progress)
         with writing(engine) as session:
             mark_likely(session, dict(zip(tasks, spans, strict=True)))
 

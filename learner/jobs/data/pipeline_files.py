@@ -32,14 +32,16 @@ AS_ASKED = {"back-training": NamedSource}  # inputs that the job has in another 
 
 
 @dataclass(frozen=True)
-class Begun:
+class PipelineFiles:
     """The files by the names of the pipeline's inputs, and a description."""
 
     files: dict[str, str | None]
     words: str
 
 
-def write_data(session: Session, project_id: int, name: str, chosen: dict[str, Any], seed: int, folder: Path) -> Begun:
+def write_data(
+    session: Session, project_id: int, name: str, chosen: dict[str, Any], seed: int, folder: Path
+) -> PipelineFiles:
     """Write the pipeline's inputs. chosen: as the catalog has it. Raises InputError if the project lacks any."""
     if name not in WRITERS:
         raise InputError(f"the pipeline {name} cannot run on a project: run it on files with `allpairs pipeline`")
@@ -48,7 +50,7 @@ def write_data(session: Session, project_id: int, name: str, chosen: dict[str, A
     return WRITERS[name](session, project_id, model.model_validate(chosen), seed, folder)
 
 
-def _mining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
+def _mining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> PipelineFiles:
     """Write the inputs of few-shot mining. Ids are item ids; neither seed nor gold has pairs of evaluation items."""
     seeds, words = _seeds(session, project_id, chosen, np.random.default_rng(seed))
     known = [tuple(row) for row in session.execute(training_gold_rows(project_id))]
@@ -66,10 +68,10 @@ def _mining(session: Session, project_id: int, chosen: Any, seed: int, folder: P
         files["test_pairs"] = write_parquet(folder / "test_pairs.parquet", ("x", "y"), _texts(session, test))
     counts = " and ".join(f"{len(rows):,}" for rows in corpora.values())
     measured = f"{len(known):,} known pairs measure the mined pairs, {len(test):,} measure retrieval."
-    return Begun({name: str(path) for name, path in files.items()}, f"{words} {counts} texts. {measured}")
+    return PipelineFiles({name: str(path) for name, path in files.items()}, f"{words} {counts} texts. {measured}")
 
 
-def _backtraining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
+def _backtraining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> PipelineFiles:
     """Write the inputs of back-training: questions on the left, passages on the right; ids are item ids.
 
     Raises InputError if this project or the source project has one list.
@@ -77,19 +79,19 @@ def _backtraining(session: Session, project_id: int, chosen: Any, seed: int, fol
     source = _source(session, project_id, chosen)
     seeds, words = _seeds(session, source.id, chosen, np.random.default_rng(seed))
     lists = {"questions": Side.LEFT, "passages": Side.RIGHT}
-    found = {name: _items(session, project_id, side) for name, side in lists.items()}
-    files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in found.items()}
+    texts = {name: _items(session, project_id, side) for name, side in lists.items()}
+    files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in texts.items()}
     pairs = {"source_pairs": seeds, "dev_pairs": _own(session, project_id) if source.id != project_id else []}
     pairs["test_pairs"] = [(left, right) for left, right, _ in session.execute(measuring_positives(project_id))]
-    for name, some in pairs.items():
-        if some:
-            files[name] = write_parquet(folder / f"{name}.parquet", ("x", "y"), _texts(session, some))
+    for name, name_pairs in pairs.items():
+        if name_pairs:
+            files[name] = write_parquet(folder / f"{name}.parquet", ("x", "y"), _texts(session, name_pairs))
     if source.id != project_id:
         words = f"From the project {source.name!r}: {words}"
     dev = f"{len(pairs['dev_pairs']):,} pairs" if pairs["dev_pairs"] else "A fifth of them"
-    counts = f"{len(found['questions']):,} questions, {len(found['passages']):,} passages."
+    counts = f"{len(texts['questions']):,} questions, {len(texts['passages']):,} passages."
     chosen_by = f"{dev} set thresholds and choose models; {len(pairs['test_pairs']):,} measure the result."
-    return Begun({name: str(path) for name, path in files.items()}, f"{words} {counts} {chosen_by}")
+    return PipelineFiles({name: str(path) for name, path in files.items()}, f"{words} {counts} {chosen_by}")
 
 
 def _source(session: Session, project_id: int, chosen: NamedSource) -> Project:
@@ -98,9 +100,11 @@ def _source(session: Session, project_id: int, chosen: NamedSource) -> Project:
     source = project
     if chosen.source_id is not None:
         source = project_named(session, project_of(session, chosen.source_id).name)  # refuses one in the bin
-    for one in (project, source):
-        if one.kind != Kind.BIPARTITE:
-            raise InputError(f"{one.name!r} has one list, and back-training needs questions and passages: two lists")
+    for checked in (project, source):
+        if checked.kind != Kind.BIPARTITE:
+            raise InputError(
+                f"{checked.name!r} has one list, and back-training needs questions and passages: two lists"
+            )
     return source
 
 
@@ -111,7 +115,7 @@ def _own(session: Session, project_id: int) -> Pairs:
     return sorted({(row[0], row[1]) for row in (*known, *labelled)})
 
 
-def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
+def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> PipelineFiles:
     """Write the inputs of multi-view re-ranking. Ids are item ids; only evaluation items are in the test set."""
     judged: dict[tuple[int, int], bool] = {}
     if chosen.source != "labels":
@@ -124,17 +128,17 @@ def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder
     _enough([pair for pair, positive in judged.items() if positive], "positive labels or known pairs")
     test = {(left, right): True for left, right, _ in session.execute(measuring_positives(project_id))}
     two_lists = project_of(session, project_id).kind == Kind.BIPARTITE
-    other = Side.RIGHT if two_lists else Side.LEFT
-    tables = {"queries": _items(session, project_id, Side.LEFT), "passages": _items(session, project_id, other)}
+    passage_side = Side.RIGHT if two_lists else Side.LEFT
+    tables = {"queries": _items(session, project_id, Side.LEFT), "passages": _items(session, project_id, passage_side)}
     if test:
-        tables["test_queries"] = _items(session, project_id, Side.LEFT, but=Split.TRAIN)
-        tables["test_passages"] = _items(session, project_id, other, but=Split.TRAIN)
+        tables["test_queries"] = _items(session, project_id, Side.LEFT, excluded=Split.TRAIN)
+        tables["test_passages"] = _items(session, project_id, passage_side, excluded=Split.TRAIN)
     files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in tables.items()}
     for name, pairs in {"qrels": judged, "test_qrels": test}.items():
         rows = [
-            (str(one), str(two), int(positive))
+            (str(query), str(passage), int(positive))
             for (left, right), positive in pairs.items()
-            for one, two in ((left, right), *([] if two_lists else [(right, left)]))
+            for query, passage in ((left, right), *([] if two_lists else [(right, left)]))
         ]
         if rows:
             files[name] = write_parquet(folder / f"{name}.parquet", ("id1", "id2", "label"), rows)
@@ -144,7 +148,7 @@ def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder
     words = (
         f"{right:,} right and {len(judged) - right:,} wrong pairs to learn from, {len(tables['passages']):,} passages."
     )
-    return Begun({name: str(path) for name, path in files.items()}, f"{words} {measured} the result.")
+    return PipelineFiles({name: str(path) for name, path in files.items()}, f"{words} {measured} the result.")
 
 
 def _matcher(session: Session, project_id: int) -> dict[str, Path]:
@@ -168,19 +172,19 @@ def _seeds(session: Session, project_id: int, chosen: SeedPairs, rng: np.random.
     return _enough([known[at] for at in sorted(drawn)], "known positive pairs"), words
 
 
-def _enough(pairs: Pairs, what: str) -> Pairs:
+def _enough(pairs: Pairs, kind: str) -> Pairs:
     if len(pairs) < FEWEST:
         raise InputError(
-            f"{len(pairs)} {what} of training items, but at least {FEWEST} are needed: label more pairs, or choose "
+            f"{len(pairs)} {kind} of training items, but at least {FEWEST} are needed: label more pairs, or choose "
             "other seed pairs"
         )
     return pairs
 
 
-def _items(session: Session, project_id: int, side: Side, but: Split = Split.EVALUATION) -> list[tuple[str, str]]:
-    """Return id and text of one side's items: the training items, or all items outside the split `but`."""
-    mine = (*present(project_id), Item.side == side, Item.split != but)
-    rows = session.execute(select(Item.id, Item.text).where(*mine).order_by(Item.id))
+def _items(session: Session, project_id: int, side: Side, excluded: Split = Split.EVALUATION) -> list[tuple[str, str]]:
+    """Return id and text of one side's items: the training items, or all items outside the split `excluded`."""
+    side_items = (*present(project_id), Item.side == side, Item.split != excluded)
+    rows = session.execute(select(Item.id, Item.text).where(*side_items).order_by(Item.id))
     return [(str(id_), text) for id_, text in rows]
 
 
@@ -189,7 +193,7 @@ def _texts(session: Session, pairs: Sequence[tuple[int, int]]) -> list[tuple[str
     return [(texts[left], texts[right]) for left, right in pairs]
 
 
-def _passages(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
+def _passages(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> PipelineFiles:
     """Write the inputs of QuIP: training texts; the user chooses the source of questions and what measures them."""
     sides = {"first list": [Side.LEFT], "second list": [Side.RIGHT], "both": list(Side)}[chosen.texts]
     texts = [row for side in sides for row in _items(session, project_id, side)]
@@ -201,10 +205,10 @@ def _passages(session: Session, project_id: int, chosen: Any, seed: int, folder:
     if chosen.questions is not None:
         files["questions"] = chosen.questions
         words = f"questions are learned from {Path(chosen.questions).name}."
-    return Begun(files, f"{len(texts):,} texts; {words}")
+    return PipelineFiles(files, f"{len(texts):,} texts; {words}")
 
 
-WRITERS: dict[str, Callable[[Session, int, Any, int, Path], Begun]] = {
+WRITERS: dict[str, Callable[[Session, int, Any, int, Path], PipelineFiles]] = {
     "few-shot-mining": _mining,
     "back-training": _backtraining,
     "multi-view-reranking": _reranking,

@@ -46,7 +46,7 @@ class ProjectData:
         return np.searchsorted(self.item_ids, item_ids)
 
     def within(self, rows: np.ndarray) -> "ProjectData":
-        """Return the project with only these rows for evaluation, as far as they are that: an earlier population."""
+        """Return the project with only these of its evaluation rows: an earlier population."""
         left, right = (
             np.intersect1d(side, rows) for side in (self.dataset.evaluation_left, self.dataset.evaluation_right)
         )
@@ -56,23 +56,31 @@ class ProjectData:
         """Return the rows of the evaluation texts, withdrawn or not, that changes up to this one have brought."""
         if self.measuring is None or self.added_in is None:
             return np.union1d(self.dataset.evaluation_left, self.dataset.evaluation_right)
-        kept: np.ndarray = self.measuring[self.added_in[self.measuring] <= version]
-        return kept
+        rows: np.ndarray = self.measuring[self.added_in[self.measuring] <= version]
+        return rows
 
     def in_pairs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return which pairs of rows (n,) have no withdrawn text, (n,) bool."""
-        gone = np.concatenate([self.dataset.gone_left, self.dataset.gone_right])
-        there: np.ndarray = ~(np.isin(left, gone) | np.isin(right, gone))
-        return there
+        withdrawn = np.concatenate([self.dataset.gone_left, self.dataset.gone_right])
+        present: np.ndarray = ~(np.isin(left, withdrawn) | np.isin(right, withdrawn))
+        return present
 
 
 def read_project(session: Session, project_id: int, up_to: int | None = None) -> ProjectData:
     """Return the project's settings, texts, gold positives and known pairs; `up_to`: without items above this id."""
     project = project_of(session, project_id)
-    mine = Item.project_id == project_id if up_to is None else and_(Item.project_id == project_id, Item.id <= up_to)
+    project_items = (
+        Item.project_id == project_id if up_to is None else and_(Item.project_id == project_id, Item.id <= up_to)
+    )
     columns = TextColumns.read(project.text_columns)
-    wanted = Item.id, Item.side, Item.split, Item.text, *([Item.field_lengths] if columns and columns.kinds else [])
-    rows = select(*wanted).where(mine).order_by(Item.id)
+    columns_read = (
+        Item.id,
+        Item.side,
+        Item.split,
+        Item.text,
+        *([Item.field_lengths] if columns and columns.kinds else []),
+    )
+    rows = select(*columns_read).where(project_items).order_by(Item.id)
     item_ids, sides, splits, texts, lengths = _columns(session.execute(rows, execution_options={"yield_per": ROWS}))
     records = RecordTexts(texts, lengths, sides, columns) if columns and columns.kinds else None
     known = select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id)
@@ -82,21 +90,25 @@ def read_project(session: Session, project_id: int, up_to: int | None = None) ->
     positives = gold[gold[:, 2] == 1, :2]
     dataset = make_dataset(texts, sides, splits, project.kind == Kind.SYMMETRIC, positives, gold, records)
     data = ProjectData(Settings.model_validate(project.settings), dataset, item_ids)
-    return _changed(session, project_id, data, mine)
+    return _changed(session, project_id, data, project_items)
 
 
-def _changed(session: Session, project_id: int, data: ProjectData, mine: ColumnElement[bool]) -> ProjectData:
+def _changed(session: Session, project_id: int, data: ProjectData, project_items: ColumnElement[bool]) -> ProjectData:
     """Return the project without its withdrawn texts, and with what is known of the others' coming."""
     version = version_of_texts(session, project_id)
-    later = session.execute(select(Item.id, Item.added_in).where(mine, Item.added_in.is_not(None))).all()
-    gone = data.rows(np.array(session.scalars(select(Item.id).where(mine, Item.withdrawn_at.is_not(None))).all()))
-    if not (version or later or len(gone)):
+    later = session.execute(select(Item.id, Item.added_in).where(project_items, Item.added_in.is_not(None))).all()
+    withdrawn = data.rows(
+        np.array(session.scalars(select(Item.id).where(project_items, Item.withdrawn_at.is_not(None))).all())
+    )
+    if not (version or later or len(withdrawn)):
         return data
     added_in = np.zeros(len(data.item_ids), dtype=np.int32)
     items, changes = np.array([tuple(row) for row in later], dtype=np.int64).reshape(-1, 2).T
     added_in[data.rows(items)] = changes
     measuring = np.union1d(data.dataset.evaluation_left, data.dataset.evaluation_right)
-    return replace(data, dataset=data.dataset.without(gone), version=version, added_in=added_in, measuring=measuring)
+    return replace(
+        data, dataset=data.dataset.without(withdrawn), version=version, added_in=added_in, measuring=measuring
+    )
 
 
 def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], list[str], list[list[int] | None]]:
@@ -106,7 +118,7 @@ def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], li
     """
     # one object for each, not one a row
     ids = array("q")
-    words = {one.value: one for one in (*Side, *Split)}
+    words = {member.value: member for member in (*Side, *Split)}
     sides: list[Side] = []
     splits: list[Split] = []
     texts: list[str] = []
@@ -114,8 +126,8 @@ def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], li
     for part in rows.partitions():
         of_part = list(zip(*part, strict=True))
         ids.extend(of_part[0])
-        sides.extend(words[one] for one in of_part[1])
-        splits.extend(words[one] for one in of_part[2])
+        sides.extend(words[value] for value in of_part[1])
+        splits.extend(words[value] for value in of_part[2])
         texts.extend(of_part[3])
         lengths.extend(chain(*of_part[4:]))
     return np.array(ids, dtype=np.int64), sides, splits, texts, lengths
@@ -144,9 +156,9 @@ def with_implied(labelled: Labelled, data: ProjectData) -> Labelled:
     """
     if not (data.settings.implied and data.dataset.symmetric and len(labelled)):
         return labelled
-    found = implied(np.column_stack([labelled.left, labelled.right]), labelled.label == 1)
-    left, right = found.pairs.T
-    return labelled.with_pairs(Labelled(left, right, found.positive.astype(labelled.label.dtype)))
+    implied_labels = implied(np.column_stack([labelled.left, labelled.right]), labelled.label == 1)
+    left, right = implied_labels.pairs.T
+    return labelled.with_pairs(Labelled(left, right, implied_labels.positive.astype(labelled.label.dtype)))
 
 
 def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarray:
@@ -167,13 +179,13 @@ def tasks_of(
         {
             "project_id": project_id,
             "round_id": round_id,
-            "left_id": left[at],
-            "right_id": right[at],
-            "position": at,
+            "left_id": left[place],
+            "right_id": right[place],
+            "position": place,
             "strategy": batch.strategy,
-            "score": float(batch.pairs.score[at]),
-            "p": None if p is None else float(p[at]),
-            "alike": alike[at],
+            "score": float(batch.pairs.score[place]),
+            "p": None if p is None else float(p[place]),
+            "alike": alike[place],
         }
-        for at in range(len(left))
+        for place in range(len(left))
     ]

@@ -16,20 +16,20 @@ from allpairs.learner.runtime.protocol import Engine
 from allpairs.learner.scoring.reference import digests_of
 
 FILE = "vectors.npy"
-DONE = "done.json"
+NOTE = "done.json"
 SAME = 1e-3  # largest distance of the first text's vector to the stored one; rounding depends on the batch size
 
 
 @dataclass(frozen=True)
-class Made:
+class EncodedFile:
     """The vectors in a folder: an array (n, d), its count of encoded rows, and what its note says of the file.
 
-    about: the inode number of the file, and the digest of the texts.
+    identity: the inode number of the file, and the digest of the texts.
     """
 
     vectors: np.memmap
     rows: int
-    about: dict[str, int | str]
+    identity: dict[str, int | str]
 
 
 def encoded(
@@ -39,19 +39,19 @@ def encoded(
 
     Vectors left of other texts or by another encoder are discarded.
     """
-    made = _begun(encoder, texts, folder)
-    begin = made.rows
+    file = _encoded_so_far(encoder, texts, folder)
+    begin = file.rows
     n = len(texts)
-    hear = part_of(progress, begin / n, 1.0) if n else progress
-    for part, some in encoder.encode_parts(texts[begin:], hear, engine):
-        made.vectors[begin + part.start : begin + part.stop] = some
-        made.vectors.flush()
-        with atomic_write(folder / DONE) as note:
-            note.write_text(json.dumps(made.about | {"rows": begin + part.stop}), encoding="utf-8")
-    return made.vectors
+    report = part_of(progress, begin / n, 1.0) if n else progress
+    for part, vectors in encoder.encode_parts(texts[begin:], report, engine):
+        file.vectors[begin + part.start : begin + part.stop] = vectors
+        file.vectors.flush()
+        with atomic_write(folder / NOTE) as note:
+            note.write_text(json.dumps(file.identity | {"rows": begin + part.stop}), encoding="utf-8")
+    return file.vectors
 
 
-def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
+def _encoded_so_far(encoder: Encoder, texts: Sequence[str], folder: Path) -> EncodedFile:
     """Return the folder's vectors so far; an empty array if they are of other texts or another encoder."""
     shape = (len(texts), encoder.dimension)
     file = folder / FILE
@@ -59,26 +59,26 @@ def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
     digest = sha256(digests_of(texts).tobytes()).hexdigest()
     if note and file.exists():
         stored = np.lib.format.open_memmap(file, "r+")
-        about = _about(file, digest)
-        same = stored.shape == shape and about.items() <= note.items()
+        identity = _identity(file, digest)
+        same = stored.shape == shape and identity.items() <= note.items()
         if same and np.allclose(stored[0], encoder.encode(texts[:1])[0], atol=SAME):
-            return Made(stored, int(note["rows"]), about)
+            return EncodedFile(stored, int(note["rows"]), identity)
     folder.mkdir(parents=True, exist_ok=True)
     # Another job may be writing here: it keeps its own, now unlinked file, and its notes name that file's number.
-    (folder / DONE).unlink(missing_ok=True)
+    (folder / NOTE).unlink(missing_ok=True)
     file.unlink(missing_ok=True)
     vectors = new_array_file(file, np.float32, shape)
-    return Made(vectors, 0, _about(file, digest))
+    return EncodedFile(vectors, 0, _identity(file, digest))
 
 
-def _about(file: Path, digest: str) -> dict[str, int | str]:
+def _identity(file: Path, digest: str) -> dict[str, int | str]:
     return {"file": file.stat().st_ino, "texts": digest}
 
 
 def _note_of(folder: Path) -> dict[str, int | str]:
     """Return the contents of the folder's note; empty if it is missing or unreadable."""
     try:
-        note: dict[str, int | str] = json.loads((folder / DONE).read_text(encoding="utf-8"))
+        note: dict[str, int | str] = json.loads((folder / NOTE).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):  # ValueError: power failed before the note reached the disk
         return {}
     return note

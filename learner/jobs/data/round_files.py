@@ -44,7 +44,7 @@ def add_round_details(model: Path, **details: Any) -> None:
         add_details(model, **details)
 
 
-def rescored_of(project_id: int, job_id: str, plan: Plan, data: ProjectData) -> Rescored:
+def round_rescored(project_id: int, job_id: str, plan: Plan, data: ProjectData) -> Rescored:
     """Return the pairs that the round's second stage has scored again."""
     used = plan.get("known", {}).get(SECOND_STAGE, {}).get("features")
     return load_rescored(round_folder(project_id, job_id), len(data.item_ids)) if used else NOTHING

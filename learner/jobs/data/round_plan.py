@@ -15,19 +15,19 @@ Plan = dict[str, Any]
 
 def teaching_of_plan(plan: Plan) -> Teaching | None:
     """Return the rater that teaches this round's model, if one does."""
-    found = plan.get("rater")
-    return Teaching(*(found[name] for name in ("rater", "name", "newest", "weight"))) if found else None
+    rater = plan.get("rater")
+    return Teaching(*(rater[name] for name in ("rater", "name", "newest", "weight"))) if rater else None
 
 
 def taught_by(plan: Plan) -> dict[str, Any]:
     """Return what a model's details say of the machine rater whose verdicts it has learned from."""
-    found = plan.get("rater") if plan["trains"] else None
-    return {"rater": {name: found[name] for name in ("name", "verdicts", "weight")}} if found else {}
+    rater = plan.get("rater") if plan["trains"] else None
+    return {"rater": {name: rater[name] for name in ("name", "verdicts", "weight")}} if rater else {}
 
 
-def layer_of(plan: Plan, which: str = "layer") -> OutputLayer | None:
+def layer_of(plan: Plan, stage: str = "layer") -> OutputLayer | None:
     """Return the output layer of the current matcher, or of its first stage; None for the pre-trained encoder."""
-    return OutputLayer(plan[which]["w"], plan[which]["b"]) if plan["trains"] else None
+    return OutputLayer(plan[stage]["w"], plan[stage]["b"]) if plan["trains"] else None
 
 
 def planned_data(session: Session, project_id: int, plan: Plan) -> ProjectData:

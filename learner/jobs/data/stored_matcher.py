@@ -83,6 +83,6 @@ def _let_go(session: Session, matcher: StoredModel, is_replaced: bool) -> None:
 def _about(job_id: str, row: StoredModel, measured: AllPairs | None) -> dict[str, Any]:
     """Return what webhooks tell of a trained matcher; audit labels measure it later."""
     figures = {name: estimate.as_dict() for name, estimate in measured.estimates.items()} if measured else {}
-    found = stored_estimate(figures, "average_precision")
+    precision = stored_estimate(figures, "average_precision")
     counts = {"labels": row.labels, "positives": row.positives}
-    return {"job": job_id, "round": row.number, **counts, "average_precision": found and found.as_dict()}
+    return {"job": job_id, "round": row.number, **counts, "average_precision": precision and precision.as_dict()}

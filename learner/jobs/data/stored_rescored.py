@@ -43,8 +43,8 @@ def from_arrays(stored: Mapping[str, np.ndarray], rows: int) -> Rescored:
 
 def save_rescored(folder: Path, rescored: Rescored, data: ProjectData) -> None:
     """Write the pairs to their file in the folder of a round's job, atomically, with the rows that competed."""
-    gone = np.concatenate([data.dataset.gone_left, data.dataset.gone_right])
-    save_arrays(folder / FILE, **as_arrays(rescored), gone=gone, texts=digests_of(data.dataset.texts))
+    withdrawn = np.concatenate([data.dataset.gone_left, data.dataset.gone_right])
+    save_arrays(folder / FILE, **as_arrays(rescored), gone=withdrawn, texts=digests_of(data.dataset.texts))
 
 
 def load_rescored(folder: Path, rows: int) -> Rescored:
@@ -65,14 +65,14 @@ def rescored_of(matcher: StoredModel | None, data: ProjectData, vectors: np.ndar
     stored = _stored(folder.parent, data)
     if stored is None:
         return make_rescored(second, data, vectors, progress)  # nobody keeps the file of an earlier round
-    new = _lacking(stored, data)
+    new = _added_rows(stored, data)
     known = _among(stored, len(data.item_ids))
     if not len(new):
         return known
-    found = extended_rescored(load_matcher(str(folder)), known, data.dataset, vectors, new, progress)
-    found = make_rescored(second, data, vectors, progress) if found is None else found
-    save_rescored(folder.parent, found, data)
-    return found
+    extended = extended_rescored(load_matcher(str(folder)), known, data.dataset, vectors, new, progress)
+    extended = make_rescored(second, data, vectors, progress) if extended is None else extended
+    save_rescored(folder.parent, extended, data)
+    return extended
 
 
 def make_rescored(second: SecondStage, data: ProjectData, vectors: np.ndarray, progress: Progress) -> Rescored:
@@ -83,7 +83,7 @@ def make_rescored(second: SecondStage, data: ProjectData, vectors: np.ndarray, p
 
 
 def _stored(folder: Path, data: ProjectData) -> Mapping[str, np.ndarray] | None:
-    """Return what is stored of the project's texts; None if it is missing, damaged or of others with the same rows."""
+    """Return what is stored of the project's texts; None if it is missing, damaged or of other texts."""
     try:
         stored = load_arrays(folder / FILE, "", (*NAMES, "gone", "texts"))
     except Damaged:
@@ -92,13 +92,13 @@ def _stored(folder: Path, data: ProjectData) -> Mapping[str, np.ndarray] | None:
 
 
 def _among(stored: Mapping[str, np.ndarray], count: int) -> Rescored:
-    """Return the stored pairs of the first so many rows."""
+    """Return the stored pairs of the first `count` rows."""
     rows = np.arange(count)
     return from_arrays(stored, max(count, len(stored["texts"]))).within(rows, rows)
 
 
-def _lacking(stored: Mapping[str, np.ndarray], data: ProjectData) -> np.ndarray:
+def _added_rows(stored: Mapping[str, np.ndarray], data: ProjectData) -> np.ndarray:
     """Return the rows of texts that were not there when the pairs were stored, ascending."""
-    there = np.union1d(data.dataset.left, data.dataset.right)
-    lacks: np.ndarray = (there >= len(stored["texts"])) | np.isin(there, stored["gone"])
-    return there[lacks]
+    present = np.union1d(data.dataset.left, data.dataset.right)
+    is_added: np.ndarray = (present >= len(stored["texts"])) | np.isin(present, stored["gone"])
+    return present[is_added]

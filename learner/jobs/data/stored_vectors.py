@@ -21,7 +21,7 @@ from allpairs.db.files.checksums import Damaged, is_whole, seal
 from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import StoredModel
-from allpairs.learner.jobs.data.evaluation_snapshot import BASE, Seen, blend_of, knows, look
+from allpairs.learner.jobs.data.evaluation_snapshot import BASE, EvaluationSnapshot, blend_of, knows, take_snapshot
 from allpairs.learner.jobs.data.extended_vectors import extended_by_encoder, extended_by_matcher
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.resumable_encoding import encoded
@@ -99,17 +99,21 @@ def vectors_of(
         folder = artifacts() / matcher.folder
         blend = blend_of(matcher)
         path = folder.parent / FILE
-        stored = _whole(path, data, lambda kept: extended_by_matcher(folder, kept, data, path.parent / MORE, progress))
+        stored = _whole(
+            path, data, lambda vectors: extended_by_matcher(folder, vectors, data, path.parent / MORE, progress)
+        )
         return _encoded(path, lambda: load_encoder(str(folder)), data, blend, progress) if stored is None else stored
     measured = data.settings.model_copy(update={"encoder": matcher.encoder, "hubness": blend_of(matcher).hubness})
     return pretrained_vectors(project_id, data, measured, progress)
 
 
-def see(data: ProjectData, matcher: StoredModel, vectors: np.ndarray | None, progress: Progress) -> Seen:
-    """Return the evaluation items under this matcher, as `look`; of texts after it, only these are encoded."""
+def snapshot_under(
+    data: ProjectData, matcher: StoredModel, vectors: np.ndarray | None, progress: Progress
+) -> EvaluationSnapshot:
+    """Return the evaluation items under this matcher, as `take_snapshot`; of texts after it, only these are encoded."""
     if vectors is None and not knows(matcher, data):
         vectors = vectors_of(matcher.project_id, matcher, data, data.settings, progress)
-    return look(data, matcher, vectors, progress)
+    return take_snapshot(data, matcher, vectors, progress)
 
 
 def pretrained_vectors(project_id: int, data: ProjectData, settings: Settings, progress: Progress) -> np.ndarray:
@@ -127,11 +131,11 @@ def _whole(path: Path, data: ProjectData, extend: Callable[[np.ndarray], np.ndar
 
     extend: makes the missing rows, or cannot. A job that began before texts were added has no use for their rows.
     """
-    kept = _stored(path) if are_of(path, data.dataset.texts) else None
+    stored = _stored(path) if are_of(path, data.dataset.texts) else None
     n = len(data.item_ids)
-    if kept is None or len(kept) >= n:
-        return kept if kept is None else kept[:n]
-    more = extend(kept)
+    if stored is None or len(stored) >= n:
+        return stored if stored is None else stored[:n]
+    more = extend(stored)
     if more is not None:
         save_vectors(path, more, data.dataset.texts)
         shutil.rmtree(path.parent / MORE, ignore_errors=True)

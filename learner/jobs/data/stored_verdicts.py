@@ -43,10 +43,12 @@ def read_verdicts(session: Session, teaching: Teaching, data: ProjectData, label
 
     labelled: pairs with a label, implied ones too: on these the rater has no say.
     """
-    found = np.array(verdicts_to_train(session, teaching.rater, teaching.newest, cutoff), dtype=np.int64).reshape(-1, 3)
-    left = data.rows(found[:, 0])
-    right = data.rows(found[:, 1])
+    verdicts = np.array(verdicts_to_train(session, teaching.rater, teaching.newest, cutoff), dtype=np.int64).reshape(
+        -1, 3
+    )
+    left = data.rows(verdicts[:, 0])
+    right = data.rows(verdicts[:, 1])
     trains = np.isin(left, data.dataset.train_left) & np.isin(right, data.dataset.train_right)
     keys = data.dataset.keys(labelled.left, labelled.right)
     trains[trains] = ~np.isin(data.dataset.keys(left[trains], right[trains]), keys)
-    return Weighted(Labelled(left[trains], right[trains], found[trains, 2]), teaching.weight)
+    return Weighted(Labelled(left[trains], right[trains], verdicts[trains, 2]), teaching.weight)

@@ -27,10 +27,14 @@ def measure_exactly(engine: Engine, project_id: int, data: ProjectData, progress
     if not len(data.dataset.evaluation_positives):
         return False
     with reading(engine) as session:
-        matchers = [one for one in matchers_of(session, project_id) if has_model(one)]
-    found = {one.id: _by_clustering(data, one, progress) for one in matchers if one is matchers[0] or knows(one, data)}
+        matchers = [matcher for matcher in matchers_of(session, project_id) if has_model(matcher)]
+    figures_by_matcher = {
+        matcher.id: _by_clustering(data, matcher, progress)
+        for matcher in matchers
+        if matcher is matchers[0] or knows(matcher, data)
+    }
     with writing(engine) as session:
-        for matcher_id, figures in found.items():
+        for matcher_id, figures in figures_by_matcher.items():
             row = session.get_one(StoredModel, matcher_id)
             row.details = row.details | {GROUP_FIGURES: figures}
     return True
@@ -40,8 +44,10 @@ def _by_clustering(data: ProjectData, matcher: StoredModel, progress: Progress) 
     corpus = corpus_of(data, matcher, progress)
     entity = entities_of(data, corpus)
     return {
-        how.value: {name: one.as_dict() for name, one in figures(group, entity, corpus.second).items()}
-        for how, group in groups_of(matcher, corpus, population(data), progress).items()
+        clustering.value: {
+            name: estimate.as_dict() for name, estimate in exact_entity_figures(group, entity, corpus.second).items()
+        }
+        for clustering, group in groups_of(matcher, corpus, population(data), progress).items()
     }
 
 
@@ -53,14 +59,17 @@ def entities_of(data: ProjectData, corpus: TextPopulation) -> np.ndarray:
     return components(len(corpus), np.column_stack([left, right]))
 
 
-def figures(group: np.ndarray, entity: np.ndarray, second: np.ndarray | None) -> dict[str, Estimate]:
+def exact_entity_figures(group: np.ndarray, entity: np.ndarray, second: np.ndarray | None) -> dict[str, Estimate]:
     """Return the figures of an entity audit by name, exact: those that are defined. Arguments as in `measures`."""
-    found = {"b_cubed": measures.b_cubed(group, entity, second), "pairwise": measures.pairwise(group, entity, second)}
+    qualities = {
+        "b_cubed": measures.b_cubed(group, entity, second),
+        "pairwise": measures.pairwise(group, entity, second),
+    }
     if second is None:
-        found["cluster"] = measures.clusters(group, entity)
+        qualities["cluster"] = measures.clusters(group, entity)
     parts = {
         f"{name}_{part}": getattr(quality, part)
-        for name, quality in found.items()
+        for name, quality in qualities.items()
         for part in ("precision", "recall", "f1")
     }
     return {name: Estimate(value, value, value, "exact") for name, value in parts.items() if value is not None}

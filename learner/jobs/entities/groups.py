@@ -22,29 +22,33 @@ LEAST = 0.5  # probability of a match
 Groups = dict[Clustering, np.ndarray]
 
 
-def groups_of(matcher: StoredModel, corpus: TextPopulation, of: str, progress: Progress) -> Groups:
+def groups_of(matcher: StoredModel, corpus: TextPopulation, population: str, progress: Progress) -> Groups:
     """Return the group of each text of the corpus, (n,) int64, by clustering; empty without an output layer.
 
-    of: the corpus's `population`. They are stored beside the model. Raises InputError for more than 20 million matches.
+    population: that of the corpus, which names the file beside the model where they are stored. Raises InputError for
+    more than 20 million matches.
     """
     layer = None if matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
     if matcher.folder is None or layer is None or layer.threshold is None:
         return {}
-    path = artifacts() / matcher.folder.removesuffix("/model") / f"groups{of}.npz"
+    path = artifacts() / matcher.folder.removesuffix("/model") / f"groups{population}.npz"
     try:
         stored = load_arrays(path, "")
     except Damaged:
-        stored = {how.value: group for how, group in _made(layer, layer.threshold, corpus, progress).items()}
+        stored = {
+            clustering.value: group
+            for clustering, group in _groups_by_clustering(layer, layer.threshold, corpus, progress).items()
+        }
         save_arrays(path, **stored)
-    return {Clustering(how): group for how, group in stored.items()}
+    return {Clustering(clustering): group for clustering, group in stored.items()}
 
 
-def _made(layer: OutputLayer, least: float, corpus: TextPopulation, progress: Progress) -> Groups:
+def _groups_by_clustering(layer: OutputLayer, least: float, corpus: TextPopulation, progress: Progress) -> Groups:
     sides = corpus.sides
-    found = best_pairs(
+    matches = best_pairs(
         sides.left, sides.right, sides.symmetric, threshold=least, rescored=sides.rescored, progress=progress
     )
-    right = found.right if sides.symmetric else found.right + len(sides.left)
-    links = Links(len(corpus), found.left, right, layer.probability(found.score), second=corpus.second)
+    right = matches.right if sides.symmetric else matches.right + len(sides.left)
+    links = Links(len(corpus), matches.left, right, layer.probability(matches.score), second=corpus.second)
     kind = Kind.SYMMETRIC if sides.symmetric else Kind.BIPARTITE
-    return {how: clustered(links, how, LEAST) for how in possible(kind, has_p=True)}
+    return {clustering: clustered(links, clustering, LEAST) for clustering in possible(kind, has_p=True)}

@@ -14,7 +14,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, StoredModel, Task
 from allpairs.learner.jobs.audit.measure import is_measured
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
-from allpairs.learner.jobs.entities.draw import drawn_before, plan_audit, store, tasks_of
+from allpairs.learner.jobs.entities.draw import drawn_before, entity_tasks, plan_audit, store_entity_design
 from allpairs.learner.jobs.entities.measure import measure_groups
 from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
 from allpairs.learner.jobs.queue.progress import reporting
@@ -40,7 +40,7 @@ def draw_texts(job_id: str, project_id: int, draw: int) -> str:
     with database() as engine, reporting(engine, job_id, 0.0, 1.0) as progress:
         with reading(engine) as session:
             if (stored := session.scalar(select(Design).where(Design.folder == folder))) is not None:
-                return _told(session, stored)
+                return _summary(session, stored)
             if open_audit_batch(session, project_id) is not None:
                 return BATCH_IS_OPEN
             data, matcher = _read(session, project_id)
@@ -49,14 +49,14 @@ def draw_texts(job_id: str, project_id: int, draw: int) -> str:
         plan, corpus, columns = plan_audit(data, matcher, before + draw, progress)
         if len(plan.texts) == before:
             raise InputError(f"all {before} evaluation texts are drawn: there is nothing left to draw")
-        tasks = tasks_of(plan, corpus, answers, np.random.default_rng([data.settings.seed, len(plan.texts)]))
+        tasks = entity_tasks(plan, corpus, answers, np.random.default_rng([data.settings.seed, len(plan.texts)]))
         with writing(engine) as session:
             if not may_add_audit_batch(session, project_id):  # one may have been opened meanwhile
                 return BATCH_IS_OPEN
-            return _told(session, store(session, matcher, folder, columns, tasks))
+            return _summary(session, store_entity_design(session, matcher, folder, columns, tasks))
 
 
-def _told(session: Session, design: Design) -> str:
+def _summary(session: Session, design: Design) -> str:
     """Return what was drawn; empty if every pair is answered already."""
     tasks = session.scalar(select(func.count()).select_from(Task).where(Task.design_id == design.id))
     return f"{tasks} pairs to label, for {len(design.details['weights'])} texts in all" if tasks else ""

@@ -38,15 +38,16 @@ def _measure_by_audit(engine: Engine, project_id: int, data: ProjectData, progre
     with reading(engine) as session:
         answers = known_answers(session, project_id)
         designs = designs_of(session, project_id, DesignKind.ENTITIES)
-        matchers = {one.id: one for one in matchers_of(session, project_id) if has_model(one)}
+        matchers = {matcher.id: matcher for matcher in matchers_of(session, project_id) if has_model(matcher)}
     for design in reversed(designs):
         if design.matcher_id not in matchers:
             continue
-        view = data.within(data.measuring_by(design.details.get("texts", 0)))  # those texts, as far as they are there
+        texts = data.measuring_by(design.details.get("texts", 0))
+        view = data.within(texts)  # minus those withdrawn since
         sample = read_sample(design, corpus_of(view, matchers[design.matcher_id], progress), answers)
         enough = len(sample.texts) >= FEWEST
-        newest = max(matchers.values(), key=lambda one: one.number)
-        known = [one for one in matchers.values() if one is newest or knows(one, view)]
+        newest = max(matchers.values(), key=lambda matcher: matcher.number)
+        known = [matcher for matcher in matchers.values() if matcher is newest or knows(matcher, view)]
         rounds = _rounds(view, known, sample, design, progress) if enough else {}
         _store(engine, design, sample, rounds)
         if enough:
@@ -63,20 +64,20 @@ def _rounds(
     rounds: dict[str, Any] = {}
     for matcher in matchers:
         of_round = groups_of(matcher, corpus_of(data, matcher, progress), population(data), progress)
-        for how, group in of_round.items():
+        for clustering, group in of_round.items():
             rng = np.random.default_rng([*seed, 1])  # the same texts weigh more in the draws of all of them
-            found = entity_figures(draws, grouped(sample, group), data.dataset.symmetric, rng)
+            estimates = entity_figures(draws, grouped(sample, group), data.dataset.symmetric, rng)
             of_clustering = rounds.setdefault(str(matcher.number), {})
-            of_clustering[how.value] = {name: estimate.as_dict() for name, estimate in found.items()}
+            of_clustering[clustering.value] = {name: estimate.as_dict() for name, estimate in estimates.items()}
     return rounds
 
 
 def _store(engine: Engine, design: Design, sample: EntitySample, rounds: dict[str, Any]) -> None:
     """Keep the figures, and how many texts are complete, with the design."""
     positives = int(sample.pairs.positive.sum())
-    found: dict[str, Any] = {"complete": len(sample.texts), "labels": len(sample.pairs), "positives": positives}
+    results: dict[str, Any] = {"complete": len(sample.texts), "labels": len(sample.pairs), "positives": positives}
     with writing(engine) as session:
         row = session.get_one(Design, design.id)
         before = row.details.get("found", {}).get("rounds", {}) if rounds else {}
-        found["rounds"] = before | rounds  # rounds older than some of the texts keep their figures
-        row.details = row.details | {"found": found}
+        results["rounds"] = before | rounds  # rounds older than some of the texts keep their figures
+        row.details = row.details | {"found": results}

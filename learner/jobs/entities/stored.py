@@ -14,7 +14,7 @@ from allpairs.learner.evaluation.entities.sample import EntitySample, LabelledPa
 Answers = dict[tuple[int, int], AnswerKind]  # by items, left and right
 
 
-def columns_of(plan: Plan, corpus: TextPopulation, ranking: Ranking) -> dict[str, Any]:
+def design_columns(plan: Plan, corpus: TextPopulation, ranking: Ranking) -> dict[str, Any]:
     """Return what a design's row keeps of the plan: strata, and in details the texts' weights, sizes and pairs."""
     ids = corpus.ids
     bands = plan.bands
@@ -24,13 +24,13 @@ def columns_of(plan: Plan, corpus: TextPopulation, ranking: Ranking) -> dict[str
     highs = [float(ranking.score(np.array([1]))[0]), *edges.tolist()]
     strata = [
         {
-            "name": f"pairs {ends[at] + 1:,} to {ends[at + 1]:,}",
-            "low": lows[at],
-            "high": highs[at],
-            "size": ends[at + 1] - ends[at],
+            "name": f"pairs {ends[place] + 1:,} to {ends[place + 1]:,}",
+            "low": lows[place],
+            "high": highs[place],
+            "size": ends[place + 1] - ends[place],
             "share": float(share),
         }
-        for at, share in enumerate(bands.share)
+        for place, share in enumerate(bands.share)
     ]
     sample = [
         [int(ids[text]), int(ids[partner]), int(band)]
@@ -43,8 +43,8 @@ def columns_of(plan: Plan, corpus: TextPopulation, ranking: Ranking) -> dict[str
 
 def read_sample(design: Design, corpus: TextPopulation, answers: Answers) -> EntitySample:
     """Return the texts all of whose drawn pairs have an answer, with the pairs that are a match or none."""
-    edges = np.array([-np.inf if one["low"] is None else one["low"] for one in design.strata])
-    bands = Bands(edges, np.array([one["share"] for one in design.strata]))
+    edges = np.array([-np.inf if stratum["low"] is None else stratum["low"] for stratum in design.strata])
+    bands = Bands(edges, np.array([stratum["share"] for stratum in design.strata]))
     rows = np.array(design.details["sample"], dtype=np.int64).reshape(-1, 3)
     weights = np.array(design.details["weights"])
     sizes = np.array(design.details["sizes"], dtype=np.int64)
@@ -53,7 +53,7 @@ def read_sample(design: Design, corpus: TextPopulation, answers: Answers) -> Ent
     pairs = order[np.searchsorted(corpus.ids, rows[:, :2], sorter=order)]
     _, first, drawn_text = np.unique(pairs[:, 0], return_index=True, return_inverse=True)
     drawn_text = np.argsort(np.argsort(first))[drawn_text]  # in the order in which the texts were drawn
-    pair_answers = [answers.get(pair) for pair in as_items(corpus, pairs)]
+    pair_answers = [answers.get(pair) for pair in pairs_as_items(corpus, pairs)]
     complete = np.ones(len(first), dtype=bool)
     complete[drawn_text[[answer is None for answer in pair_answers]]] = False
     decided = complete[drawn_text] & np.array([answer != AnswerKind.UNSURE for answer in pair_answers], dtype=bool)
@@ -84,7 +84,7 @@ def _present(
     return rows[present], weights[remaining], sizes[remaining]
 
 
-def as_items(corpus: TextPopulation, pairs: np.ndarray) -> Sequence[tuple[int, int]]:
+def pairs_as_items(corpus: TextPopulation, pairs: np.ndarray) -> Sequence[tuple[int, int]]:
     """Return the items of pairs (n, 2) of texts, the left one first, as answers name them."""
     sides = corpus.sides
     left, right = corpus.rows(pairs[:, 0], pairs[:, 1])

@@ -19,7 +19,7 @@ from allpairs.db.maintenance.error_messages import in_words
 from allpairs.db.projects.jobs import fail_job
 from allpairs.db.schema.engine import make_engine, reading, with_check, writing
 from allpairs.db.schema.tables import Job, Project, now
-from allpairs.learner.jobs.queue.ownership import Run, require_own_in, this_run
+from allpairs.learner.jobs.queue.ownership import JobRun, require_own_in, this_run
 from allpairs.learner.jobs.queue.routing import give_back, queue_tables
 from allpairs.learner.jobs.queue.steps import will_pass
 
@@ -95,13 +95,13 @@ def _begin(job_id: str) -> None:
         if job is None or project is None:
             raise Cancelled(job_id)
         job.cancel |= project.archived_at is not None or project.deleted_at is not None
-        wanted = not job.cancel
-        if wanted:
+        starts = not job.cancel
+        if starts:
             job.state = "running"
             job.error = None
             job.traceback = None
             job.updated_at = now()
-    if not wanted:
+    if not starts:
         raise Cancelled(job_id)
 
 
@@ -123,7 +123,7 @@ def _set(job_id: str, **columns: object) -> None:
     _patiently(lambda: set_job_now(job_id, **columns))
 
 
-def _give_back(run: Run) -> None:
+def _give_back(run: JobRun) -> None:
     """Let the queue start the job again, after its last finished step."""
     with queue_tables() as queues:
         give_back(queues, *run)

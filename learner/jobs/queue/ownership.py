@@ -13,22 +13,22 @@ from sqlalchemy.orm import Session
 from allpairs.learner.jobs.queue.routing import queue_table, queue_tables
 
 
-class Run(NamedTuple):
+class JobRun(NamedTuple):
     """One of the runs of a job: the queue gives a new token to each."""
 
     job_id: str
     token: str
 
 
-def this_run() -> Run | None:
+def this_run() -> JobRun | None:
     """Return the run whose step or workflow calls this; None outside a job."""
     context = get_local_dbos_context()
     if context is None or not context.workflow_id or context.owner_xid is None:
         return None
-    return Run(context.workflow_id, context.owner_xid)
+    return JobRun(context.workflow_id, context.owner_xid)
 
 
-def require_own(run: Run | None) -> None:
+def require_own(run: JobRun | None) -> None:
     """Raise DBOSWorkflowConflictIDError if another run has taken this one's job over."""
     if run is None:
         return
@@ -36,7 +36,7 @@ def require_own(run: Run | None) -> None:
         _require(connection, run)
 
 
-def require_own_in(session: Session, run: Run) -> None:
+def require_own_in(session: Session, run: JobRun) -> None:
     """As `require_own`, at the end of a transaction that stores results.
 
     On PostgreSQL nobody can take the job over before the transaction has ended. SQLite's queue is another file: there,
@@ -48,10 +48,10 @@ def require_own_in(session: Session, run: Run) -> None:
         _require(session.connection(), run)
 
 
-def _require(connection: Connection, run: Run) -> None:
+def _require(connection: Connection, run: JobRun) -> None:
     jobs = queue_table(connection)
-    mine = select(jobs.c.status, jobs.c.owner_xid).where(jobs.c.workflow_uuid == run.job_id)
-    found = connection.execute(mine.with_for_update(read=True)).first()
+    job_row = select(jobs.c.status, jobs.c.owner_xid).where(jobs.c.workflow_uuid == run.job_id)
+    row = connection.execute(job_row.with_for_update(read=True)).first()
     # A cancelled job has no owner and no other run, and this one must still say so in the row.
-    if found is None or (found.owner_xid != run.token and found.status != "CANCELLED"):
+    if row is None or (row.owner_xid != run.token and row.status != "CANCELLED"):
         raise dbos_error.DBOSWorkflowConflictIDError(run.job_id)

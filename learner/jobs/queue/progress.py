@@ -16,7 +16,7 @@ from allpairs.learner.runtime.progress_output import progress_bar
 
 log = logging.getLogger(__name__)
 
-EVERY = 0.5  # seconds between two checks of the row
+INTERVAL = 0.5  # seconds between two checks of the row
 TELLING = 0.02  # share of a stage from which on its pace is known: the start is slower
 
 
@@ -26,9 +26,9 @@ def reporting(engine: Engine, job_id: str, before: float, share: float) -> Itera
     reporter = Reporter(engine, job_id, before, share)
     with progress_bar() as bar:
 
-        def report(stage: str, done: float) -> None:
-            reporter(stage, done)
-            bar(stage, done)
+        def report(stage: str, share_done: float) -> None:
+            reporter(stage, share_done)
+            bar(stage, share_done)
 
         yield report
 
@@ -47,13 +47,15 @@ class Reporter:
         self.started = time.monotonic()
         self.looked = 0.0
 
-    def __call__(self, stage: str, done: float) -> None:
+    def __call__(self, stage: str, share_done: float) -> None:
         elapsed = time.monotonic() - self.started
-        if time.monotonic() - self.looked < EVERY:
+        if time.monotonic() - self.looked < INTERVAL:
             return
         self.looked = time.monotonic()
-        fraction = min(1.0, self.before + self.share * done)  # what a step expects to do is an estimate
-        left = elapsed / (self.share * done) * (1 - fraction) if done >= TELLING and self.share > 0 else None
+        fraction = min(1.0, self.before + self.share * share_done)  # what a step expects to do is an estimate
+        left = (
+            elapsed / (self.share * share_done) * (1 - fraction) if share_done >= TELLING and self.share > 0 else None
+        )
         try:
             self._write(stage, fraction, left)
         except DBAPIError as error:  # the database is restarting, or its disk is full: keep working

@@ -67,7 +67,7 @@ def find_lost_jobs(engine: Engine) -> None:
         return
     known = DBOS.list_workflows(workflow_ids=[job.id for job in waiting], load_input=False, load_output=False)
     for job in waiting:
-        if job.id in {one.workflow_id for one in known}:
+        if job.id in {workflow.workflow_id for workflow in known}:
             continue
         if job.kind == NEXT_ROUND:  # its only argument is the project
             options: EnqueueOptions = {"queue_name": queue, "workflow_name": NEXT_ROUND, "workflow_id": job.id}

@@ -76,9 +76,9 @@ def route(engine: Engine, queues: Engine) -> None:
     with reading(engine) as session:
         served = served_queues(session)
     for job in waiting:
-        if job.queue_name != (wanted := queue_of(job.name, served)):
+        if job.queue_name != (queue := queue_of(job.name, served)):
             still = (jobs.c.status == QUEUED, jobs.c.queue_name == job.queue_name)
-            change_waiting_job(queues, jobs, job.workflow_uuid, still, queue_name=wanted)
+            change_waiting_job(queues, jobs, job.workflow_uuid, still, queue_name=queue)
 
 
 def queue_again(engine: Engine, queues: Engine, alive: set[str]) -> None:
@@ -93,8 +93,8 @@ def queue_again(engine: Engine, queues: Engine, alive: set[str]) -> None:
         served = served_queues(session)
     for job in lost:
         still = (jobs.c.status == AT_WORK, jobs.c.executor_id == job.executor_id)
-        again = {"status": QUEUED, "owner_xid": None, "started_at_epoch_ms": None}
-        change_waiting_job(queues, jobs, job.workflow_uuid, still, **again, queue_name=queue_of(job.name, served))
+        queued = {"status": QUEUED, "owner_xid": None, "started_at_epoch_ms": None}
+        change_waiting_job(queues, jobs, job.workflow_uuid, still, **queued, queue_name=queue_of(job.name, served))
 
 
 def give_back(queues: Engine, job_id: str, token: str) -> None:
@@ -104,14 +104,14 @@ def give_back(queues: Engine, job_id: str, token: str) -> None:
     change_waiting_job(queues, jobs, job_id, still, status=QUEUED, owner_xid=None, started_at_epoch_ms=None)
 
 
-def waiting_beside(queues: Engine, job_id: str, but: Collection[str]) -> list[str]:
+def waiting_in_queue(queues: Engine, job_id: str, excluded: Collection[str]) -> list[str]:
     """Return the jobs that wait in this job's queue, in their order, without those of some kinds."""
     jobs = queue_table(queues)
     same_queue = select(jobs.c.queue_name).where(jobs.c.workflow_uuid == job_id).scalar_subquery()
-    beside = _with_status(jobs, QUEUED).where(jobs.c.queue_name == same_queue, jobs.c.name.not_in(but))
-    beside = beside.order_by(jobs.c.priority, jobs.c.created_at)
+    waiting = _with_status(jobs, QUEUED).where(jobs.c.queue_name == same_queue, jobs.c.name.not_in(excluded))
+    waiting = waiting.order_by(jobs.c.priority, jobs.c.created_at)
     with queues.connect() as connection:
-        return [job.workflow_uuid for job in connection.execute(beside)]
+        return [job.workflow_uuid for job in connection.execute(waiting)]
 
 
 def give_way_to(queues: Engine, job_id: str, token: str, waiting: Sequence[str]) -> None:
@@ -123,8 +123,8 @@ def give_way_to(queues: Engine, job_id: str, token: str, waiting: Sequence[str])
     for place, waiting_id in enumerate(reversed(waiting)):
         change_waiting_job(queues, jobs, waiting_id, (jobs.c.status == QUEUED,), priority=FIRST - place)
     still = (jobs.c.status == AT_WORK, jobs.c.owner_xid == token)
-    again = {"status": QUEUED, "owner_xid": None, "started_at_epoch_ms": None, "priority": USUAL}
-    change_waiting_job(queues, jobs, job_id, still, **again, recovery_attempts=jobs.c.recovery_attempts - 1)
+    queued = {"status": QUEUED, "owner_xid": None, "started_at_epoch_ms": None, "priority": USUAL}
+    change_waiting_job(queues, jobs, job_id, still, **queued, recovery_attempts=jobs.c.recovery_attempts - 1)
 
 
 WORKFLOW_COLUMNS = (

@@ -11,11 +11,11 @@ from allpairs.db.maintenance.error_messages import fault_of
 TRIES = 8
 WAIT = 1.0
 
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def job_step(work: Callable[Given, Result]) -> Callable[Given, Result]:
+def job_step(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Return the function as a step: its result is kept, so that a job that is resumed does not repeat it.
 
     It must be safe to run twice. It runs again, for two minutes, while the database is away, locked or read-only.

@@ -14,7 +14,7 @@ from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Job, now
 from allpairs.learner.jobs.queue.job_state import database
 from allpairs.learner.jobs.queue.ownership import this_run
-from allpairs.learner.jobs.queue.routing import give_way_to, queue_tables, waiting_beside
+from allpairs.learner.jobs.queue.routing import give_way_to, queue_tables, waiting_in_queue
 
 SHORTEST = 10.0  # seconds: no turn is shorter, so that a long job gets on however many short ones come
 LONGEST = 30.0  # seconds of a turn after which a job need not finish a part that can be repeated
@@ -45,7 +45,7 @@ class Turn:
 
     def _waiting(self, queues: Engine, job_id: str) -> list[str]:
         is_fair = time.monotonic() - self._began < FAIR
-        return waiting_beside(queues, job_id, LONG if is_fair else ())
+        return waiting_in_queue(queues, job_id, LONG if is_fair else ())
 
     def give_way(self) -> None:
         """Put the job back into its queue, behind those that wait there for its turn to end, if any do.

@@ -14,7 +14,7 @@ from allpairs.db.projects.webhook_addresses import Network, address_parts, is_al
 from allpairs.learner.outside.exchange import Incoming, Outgoing, Unanswered, exchange
 
 TIMEOUT = 10.0  # seconds for the whole exchange, with the look-up of the name
-TOLD = 200  # characters of an answer that is kept if it reports an error
+LONGEST_REASON = 200  # characters kept of an answer that reports an error
 
 
 class Failed(Exception):
@@ -31,16 +31,16 @@ def post(
     """Send the message and return the status, 200 to 299. networks: private ones that are allowed. Raises Failed."""
     try:
         parts = address_parts(url)
-        outgoing = Outgoing(parts, payload, headers, lambda: _resolved(parts, networks), 4 * TOLD)
+        outgoing = Outgoing(parts, payload, headers, lambda: _resolved(parts, networks), 4 * LONGEST_REASON)
         return _status(exchange(outgoing, timeout))
     except (InputError, Unanswered) as error:
-        raise Failed(str(error)[:TOLD]) from None
+        raise Failed(str(error)[:LONGEST_REASON]) from None
 
 
 def _resolved(parts: SplitResult, networks: Sequence[Network]) -> list[str]:
     """Return the addresses that the name stands for. Raises Failed if one of them is private."""
-    found = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
+    entries = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(address[0]) for *_, address in entries))
     for address in addresses:
         if not is_allowed_address(address, networks):
             raise Failed(refusal(address))
@@ -50,8 +50,8 @@ def _resolved(parts: SplitResult, networks: Sequence[Network]) -> list[str]:
 def _status(answer: Incoming) -> int:
     if 200 <= answer.status < 300:
         return answer.status
-    said = " ".join(answer.body.decode("utf-8", "replace").split())[:TOLD]
-    what = f"HTTP {answer.status}"
+    body = " ".join(answer.body.decode("utf-8", "replace").split())[:LONGEST_REASON]
+    problem = f"HTTP {answer.status}"
     if 300 <= answer.status < 400:
-        what += ", and redirects are not followed: enter the address itself"
-    raise Failed(f"{what}: {said}" if said else what, answer.status)
+        problem += ", and redirects are not followed: enter the address itself"
+    raise Failed(f"{problem}: {body}" if body else problem, answer.status)

@@ -1,32 +1,37 @@
-"""Send what waits for webhooks, in threads of the worker, while its jobs run.
+"""Deliver pending webhooks in threads of the worker, while its jobs run.
 
 A delivery is claimed before it is sent, and what came of it is stored afterwards. A worker that is killed in between
 leaves a claim that runs out, and the message is sent again under the same id.
 """
 
+import hmac
+import json
 import logging
 import threading
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
 
 import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from allpairs.db.projects.webhook_addresses import Network
-from allpairs.db.projects.webhooks import Message, claim, due_webhooks, forget_old, mark_delivered, mark_failed
+from allpairs.db.projects.webhooks import PREFIX, Message, claim, due_webhooks, forget_old, mark_delivered, mark_failed
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import now
+from allpairs.db.version import VERSION
 from allpairs.learner.jobs.webhooks.post import Failed, post
-from allpairs.learner.jobs.webhooks.signature import as_bytes, headers
 
-EVERY = 1.0  # seconds between two looks for deliveries
+INTERVAL = 1.0  # seconds between two looks for deliveries
 LEASE = timedelta(minutes=1)  # longer than a look-up of the name and an exchange take
-THREADS = 16  # webhooks that are told at the same time
-OF_PROJECT = 2  # of them one project's, so that eight slow ones leave room for other projects
-TURN = timedelta(seconds=2)  # after which a webhook with more to tell lets those go first that wait longer
+THREADS = 16  # webhooks that are served at the same time
+OF_PROJECT = 2  # of them one project's, so that slow ones leave room for other projects
+TURN = timedelta(seconds=2)  # after which a webhook with more deliveries lets those that wait longer go first
 TIDY = timedelta(hours=1)  # between two looks for old deliveries
 WAITS = (10, 60, 300, 1800, 7200, 14400, 28800, 28800)  # seconds to the next attempt: in all about 23 hours
 JITTER = 0.2  # share by which a wait may be longer, so that a receiver that comes back is not asked by all at once
@@ -34,11 +39,11 @@ JITTER = 0.2  # share by which a wait may be longer, so that a receiver that com
 log = logging.getLogger(__name__)
 
 
-def next_attempt(attempt: int, at: datetime, rng: np.random.Generator) -> datetime | None:
+def next_attempt(attempt: int, failed_at: datetime, rng: np.random.Generator) -> datetime | None:
     """Return when to try again after this attempt, counted from 1; None after the last one."""
     if attempt > len(WAITS):
         return None
-    return at + timedelta(seconds=WAITS[attempt - 1] * (1 + JITTER * float(rng.random())))
+    return failed_at + timedelta(seconds=WAITS[attempt - 1] * (1 + JITTER * float(rng.random())))
 
 
 class Sender:
@@ -61,7 +66,7 @@ class Sender:
 
     def run(self, stopping: threading.Event) -> None:
         """Send until told to stop. A database that is away for a while is logged."""
-        while not stopping.wait(EVERY):
+        while not stopping.wait(INTERVAL):
             try:
                 self.look()
             except DBAPIError as error:
@@ -70,13 +75,13 @@ class Sender:
     def look(self) -> None:
         """Start a thread for each webhook with a delivery that is due, as far as its project has threads left."""
         self.busy = {webhook: work for webhook, work in self.busy.items() if not work[1].done()}
-        at = self.clock()
-        if self.tidied is None or at - self.tidied > TIDY:
+        time = self.clock()
+        if self.tidied is None or time - self.tidied > TIDY:
             with writing(self.engine) as session:
-                forget_old(session, at)
-            self.tidied = at
+                forget_old(session, time)
+            self.tidied = time
         with reading(self.engine) as session:
-            due = due_webhooks(session, at)
+            due = due_webhooks(session, time)
         threads = Counter(project for project, _ in self.busy.values())
         for webhook, project in due.items():
             has_room = len(self.busy) < THREADS and threads[project] < OF_PROJECT
@@ -93,7 +98,7 @@ class Sender:
         except DBAPIError as error:
             log.warning("webhook %s waits for the database: %s", webhook, error.orig)
         except Exception:
-            log.exception("webhook %s could not be told", webhook)
+            log.exception("webhook %s could not be served", webhook)
 
     def send_one(self, webhook: int) -> bool:
         """Send the webhook's next delivery; return whether it arrived. False, too, if none is due."""
@@ -102,8 +107,8 @@ class Sender:
         if message is None:
             return False
         payload = as_bytes(message.body)
-        at = self.clock()
-        signed = headers(message.secret, message.key, int(at.timestamp()), payload)
+        time = self.clock()
+        signed = headers(message.secret, message.key, int(time.timestamp()), payload)
         try:
             status = post(message.url, payload, signed, self.networks)
         except Failed as failure:
@@ -114,12 +119,12 @@ class Sender:
         return True
 
     def _failed(self, message: Message, failure: Failed) -> None:
-        at = self.clock()
+        time = self.clock()
         log.warning(
             "delivery %s: attempt %s failed: HTTP status %s", message.delivery_id, message.attempt, failure.status
         )
         with writing(self.engine) as session:
-            mark_failed(session, message, failure.status, str(failure), next_attempt(message.attempt, at, self.rng))
+            mark_failed(session, message, failure.status, str(failure), next_attempt(message.attempt, time, self.rng))
 
 
 def start_sending(
@@ -128,3 +133,26 @@ def start_sending(
     """Send in a thread until told to stop. networks: private ones that messages may go to."""
     sender = Sender(engine, rng, networks)
     threading.Thread(target=sender.run, args=(stopping,), name="webhooks", daemon=True).start()
+
+
+def as_bytes(body: dict[str, Any]) -> bytes:
+    """Return the message as JSON, the same bytes for the same body."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def headers(secret: str, key: str, seconds: int, payload: bytes) -> dict[str, str]:
+    """Return the headers of a message by Standard Webhooks 1.0: its id, when it is sent (Unix time), its signature."""
+    return {
+        "content-type": "application/json",
+        "user-agent": f"Allpairs/{VERSION}",
+        "webhook-id": key,
+        "webhook-timestamp": str(seconds),
+        "webhook-signature": signature(secret, key, seconds, payload),
+    }
+
+
+def signature(secret: str, key: str, seconds: int, payload: bytes) -> str:
+    """Return `v1,` and HMAC-SHA-256 of `id.timestamp.body` in base64."""
+    shared = b64decode(secret.removeprefix(PREFIX))
+    signed = hmac.digest(shared, f"{key}.{seconds}.".encode() + payload, sha256)
+    return f"v1,{b64encode(signed).decode()}"

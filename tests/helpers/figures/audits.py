@@ -20,8 +20,8 @@ from allpairs.learner.evaluation.audit.sample import Sample
 from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.evaluation.exact import AllPairs, evaluate_exact
 from allpairs.learner.jobs.audit import job as steps
-from allpairs.learner.jobs.data.evaluation_snapshot import look, sides
-from allpairs.learner.jobs.data.evaluation_snapshot import scores_of as scores_under
+from allpairs.learner.jobs.data.evaluation_snapshot import item_pair_scores as scores_under
+from allpairs.learner.jobs.data.evaluation_snapshot import sides, take_snapshot
 from allpairs.learner.jobs.data.project_data import read_project
 from tests.helpers.factories import make_project
 
@@ -138,7 +138,7 @@ def scores_of(engine: Engine, project_id: int, number: int) -> dict[tuple[int, i
         matcher = session.scalars(select(StoredModel).where(StoredModel.number == number)).one()
     pairs = list(truth(engine))
     left, right = np.array(pairs).T
-    seen = look(data, matcher, None, lambda stage, done: None)
+    seen = take_snapshot(data, matcher, None, lambda stage, done: None)
     return dict(zip(pairs, scores_under(data, seen.vectors, left, right, seen.rescored).tolist(), strict=True))
 
 
@@ -147,7 +147,7 @@ def exact(engine: Engine, project_id: int, number: int, known: dict[tuple[int, i
     with reading(engine) as session:
         data = read_project(session, project_id)
         matcher = session.scalars(select(StoredModel).where(StoredModel.number == number)).one()
-    seen = look(data, matcher, None, lambda stage, done: None)
+    seen = take_snapshot(data, matcher, None, lambda stage, done: None)
     both = sides(data, seen.vectors, rescored=seen.rescored)
     positives = np.searchsorted(both.left_ids, [pair for pair, positive in known.items() if positive])
     found = evaluate_exact(both.left, both.right, positives, True, rescored=both.rescored)

@@ -15,7 +15,7 @@ from allpairs.db.projects.jobs import ENTITIES, add_job
 from allpairs.db.projects.matchers import GROUP_FIGURES
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Design, Gold, Item, Round, StoredModel, Task, now
-from allpairs.learner.jobs.audit.draw_pairs import draw_pairs
+from allpairs.learner.jobs.audit.draw_pairs import draw_audit_pairs
 from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.jobs.entities import job as steps
 from allpairs.learner.jobs.entities.draw import corpus_of
@@ -230,7 +230,7 @@ def test_an_audit_of_pairs_does_not_repeat_an_entity_audit(engine: Engine, proje
 def drawn_pairs(engine: Engine, project_id: int) -> set[tuple[int, int]]:
     """Return the pairs that an audit batch of 35 would have now."""
     with reading(engine) as session:
-        pairs = draw_pairs(session, project_id, read_project(session, project_id), 35)[1]
+        pairs = draw_audit_pairs(session, project_id, read_project(session, project_id), 35)[1]
     return {(one.left_id, one.right_id) for one in pairs}
 
 

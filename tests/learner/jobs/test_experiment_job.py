@@ -22,7 +22,7 @@ from allpairs.db.schema.tables import Gold, Item, Job, Task
 from allpairs.learner.experiment.cell import read_corpus
 from allpairs.learner.experiment.spec import Files, digest
 from allpairs.learner.jobs import experiment as steps
-from allpairs.learner.jobs.data.experiment_files import write_data
+from allpairs.learner.jobs.data.experiment_files import write_project_files
 from allpairs.learner.jobs.data.project_data import read_project
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from tests.helpers.factories import make_project, make_round
@@ -64,7 +64,7 @@ def gold_of(engine: Engine, project_id: int) -> set[tuple[str, str, bool]]:
 
 def test_the_files_hold_what_the_project_holds(engine: Engine, project: int, tmp_path: Path) -> None:
     with reading(engine) as session:
-        files = write_data(session, project, tmp_path / "data")
+        files = write_project_files(session, project, tmp_path / "data")
     corpus = read_split(Path(files["split"]), load_corpus(Path(files["left"]), None, Path(files["gold"])))
     assert (corpus.kind, [item.text for item in corpus.items]) == (Kind.SYMMETRIC, TEXTS)
     assert [item.split for item in corpus.items] == [Split.TRAIN] * 18 + [Split.EVALUATION] * 12
@@ -78,7 +78,7 @@ def test_two_lists_stay_two(engine: Engine, tmp_path: Path) -> None:
         items = session.scalars(select(Item).where(Item.project_id == project_id).order_by(Item.id)).all()
         session.add(Gold(project_id=project_id, left_id=items[2].id, right_id=items[3].id, positive=True))
         session.flush()
-        files = write_data(session, project_id, tmp_path / "data")
+        files = write_project_files(session, project_id, tmp_path / "data")
     paths = {name: Path(path) for name, path in files.items()}
     corpus = read_split(paths["split"], load_corpus(paths["left"], paths["right"], paths["gold"]))
     assert [(item.text, item.side, item.split) for item in corpus.items] == [
@@ -98,7 +98,7 @@ def test_records_keep_their_columns(engine: Engine, tmp_path: Path) -> None:
     )  # fmt: skip
     project_id = create_project(engine, "Parts", load(source), Settings(evaluation_share=0.3))
     with reading(engine) as session:
-        files = Files(**write_data(session, project_id, tmp_path / "data"))
+        files = Files(**write_project_files(session, project_id, tmp_path / "data"))
         wanted = read_project(session, project_id).dataset
     dataset = dataset_of(read_corpus(files))
     assert (dataset.texts, dataset.fields) == (wanted.texts, wanted.fields)

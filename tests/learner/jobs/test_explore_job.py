@@ -175,7 +175,7 @@ def test_a_round_that_is_gone_is_said(engine: Engine, trained: int) -> None:
 
 
 def test_preparing_obeys_a_cancel(engine: Engine, trained: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "EVERY", 0)
+    monkeypatch.setattr(progress, "INTERVAL", 0)
     with writing(engine) as session:
         job_id = add_job(session, trained, EXPLORE).id
     cancel(engine, job_id)

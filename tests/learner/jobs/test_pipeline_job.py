@@ -23,7 +23,7 @@ from allpairs.db.results.pipelines import pipeline_folder, read_artifacts, read_
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Gold, Item, Job
 from allpairs.learner.jobs import pipeline as steps
-from allpairs.learner.jobs.data.pipeline_files import Begun, write_data
+from allpairs.learner.jobs.data.pipeline_files import PipelineFiles, write_data
 from allpairs.learner.pipelines import pipeline as of_learner
 from tests.helpers.factories import make_project
 from tests.helpers.machine import ROOT
@@ -69,7 +69,7 @@ def rows(path: str | None) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in pyarrow.parquet.read_table(path).to_pylist()]
 
 
-def written(engine: Engine, project_id: int, folder: Path, seed: int = 0, **chosen: Any) -> Begun:
+def written(engine: Engine, project_id: int, folder: Path, seed: int = 0, **chosen: Any) -> PipelineFiles:
     with reading(engine) as session:
         return write_data(session, project_id, NAME, chosen, seed, folder / "data")
 
@@ -129,7 +129,7 @@ def test_two_lists_stay_two(engine: Engine, tmp_path: Path) -> None:
     )
 
 
-def ranking_data(engine: Engine, project_id: int, folder: Path, **chosen: Any) -> Begun:
+def ranking_data(engine: Engine, project_id: int, folder: Path, **chosen: Any) -> PipelineFiles:
     with reading(engine) as session:
         return write_data(session, project_id, "multi-view-reranking", chosen, 0, folder / "data")
 

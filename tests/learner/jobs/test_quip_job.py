@@ -13,7 +13,7 @@ from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Role
 from allpairs.db.errors import InputError
 from allpairs.db.schema.engine import reading
-from allpairs.learner.jobs.data.pipeline_files import Begun, write_data
+from allpairs.learner.jobs.data.pipeline_files import PipelineFiles, write_data
 from allpairs.learner.light.catalog.quip import QuipConfig
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.pipeline import RESULTS, begin, read_artifacts, run_pipeline
@@ -31,7 +31,7 @@ def project(engine: Engine, home: Path) -> int:
     return make_project(engine, PASSAGES, evaluation=2)
 
 
-def begun(engine: Engine, project_id: int, folder: Path, **chosen: Any) -> Begun:
+def begun(engine: Engine, project_id: int, folder: Path, **chosen: Any) -> PipelineFiles:
     with reading(engine) as session:
         return write_data(session, project_id, NAME, chosen, 0, folder / "data")
 

@@ -20,9 +20,8 @@ from allpairs.db.requests.server_proof import app_proof, process_proof
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Identifier, Item, StoredModel
 from allpairs.learner.scoring.any_pairs import explain_pairs, see
-from allpairs.learner.serving.agreement import Compared, counts
 from allpairs.learner.serving.candidates import make_candidates
-from allpairs.learner.serving.desk import Desk, Question
+from allpairs.learner.serving.desk import Compared, Desk, MatchQuestion, counts
 from allpairs.learner.serving.loaded import Loaded, NothingPublished, StillLoading
 from allpairs.learner.serving.loading import load_served
 from allpairs.learner.serving.project_texts import ProjectTexts
@@ -50,7 +49,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asking(desk: Desk, project_id: int, **more: Any) -> dict[str, Any]:
-    return desk.match(Question(project_id, ASKED, **more))[0]
+    return desk.match(MatchQuestion(project_id, ASKED, **more))[0]
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -79,7 +78,7 @@ def test_the_answer_is_that_of_the_matcher_on_files(engine: Engine, encoder: Pat
                 matcher, text, [one["text"] for one in found], side == Side.LEFT
             )
         wide = [text.translate(WIDE) for text in ASKED]
-        assert desk.match(Question(row.project_id, wide, k=5, side=side))[0]["results"] == answer["results"]
+        assert desk.match(MatchQuestion(row.project_id, wide, k=5, side=side))[0]["results"] == answer["results"]
     assert answer["round"] == 1 and answer["recall"] is None
     with reading(engine) as session:
         names = session.scalars(select(Identifier.external_id).where(Identifier.item_id == found[0]["item"])).all()
@@ -243,7 +242,7 @@ def test_a_shadow_is_compared_on_requests_until_either_changes(engine: Engine, e
     publish_round(engine, row.project_id, 2, kind=SHADOW)
 
     def ask_and_compare() -> Any:
-        answer, answered = desk.match(Question(row.project_id, ASKED, k=1))
+        answer, answered = desk.match(MatchQuestion(row.project_id, ASKED, k=1))
         assert answer["round"] == 1 and [len(one) for one in answer["results"]] == [1] * len(ASKED)
         desk.compare(answered)
         return read_service(engine, row.project_id).agreement

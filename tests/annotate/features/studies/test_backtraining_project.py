@@ -21,7 +21,7 @@ from allpairs.db.results.pipelines import read_artifacts
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Gold, Item
 from allpairs.learner.jobs import pipeline as steps
-from allpairs.learner.jobs.data.pipeline_files import Begun, write_data
+from allpairs.learner.jobs.data.pipeline_files import PipelineFiles, write_data
 from tests.helpers.factories import make_project
 from tests.helpers.files.papers import PAIRS, back_training_config
 from tests.helpers.tiny import tiny_encoder
@@ -63,7 +63,7 @@ def rows(path: str | None) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in pyarrow.parquet.read_table(path).to_pylist()]
 
 
-def written(engine: Engine, project_id: int, folder: Path, **chosen: Any) -> Begun:
+def written(engine: Engine, project_id: int, folder: Path, **chosen: Any) -> PipelineFiles:
     with reading(engine) as session:
         return write_data(session, project_id, NAME, chosen, 0, folder / "data")
 

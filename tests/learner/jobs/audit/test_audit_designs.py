@@ -11,7 +11,7 @@ from allpairs.db.labels.audits import audit_labels
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Evaluation, StoredModel, Task
 from allpairs.learner.evaluation.audit import strata
-from allpairs.learner.jobs.audit.designs import ALIKE, OTHERS, read_designs
+from allpairs.learner.jobs.audit.designs import ALIKE, DISSIMILAR, read_designs
 from allpairs.learner.jobs.audit.labels import read_labelled
 from allpairs.learner.jobs.audit.measure import renew_design
 from allpairs.learner.jobs.data.project_data import read_project
@@ -186,7 +186,7 @@ def test_deep_bands_split_by_lexical_similarity_are_read_back(
     assert sum(row["size"] for row in rows) == design.pairs == PAIRS
     for first, rest in (rows[5:7], rows[7:]):
         assert (first["low"], first["high"], first["cut"]) == (rest["low"], rest["high"], rest["cut"])
-        assert first["name"].removeprefix(ALIKE) == rest["name"].removeprefix(OTHERS)
+        assert first["name"].removeprefix(ALIKE) == rest["name"].removeprefix(DISSIMILAR)
         assert 1 / 512 <= first["size"] / (first["size"] + rest["size"]) <= 1 / 8
     with reading(engine) as session:
         data = read_project(session, project)

@@ -17,8 +17,8 @@ from allpairs.db.schema.tables import Answer, Item, MachineRater, PairLabel, Pai
 from allpairs.learner.evaluation.audit.sampling_order import DEEP
 from allpairs.learner.evaluation.audit.verdicts import NO, UNREAD, YES
 from allpairs.learner.jobs import rate as steps
-from allpairs.learner.jobs.audit.designs import Drawn, read_designs
-from allpairs.learner.jobs.audit.labels import Labelled, read_under
+from allpairs.learner.jobs.audit.designs import AuditDesign, read_designs
+from allpairs.learner.jobs.audit.labels import LabelledAudit, read_under
 from allpairs.learner.jobs.audit.read_pairs import orders_of
 from allpairs.learner.jobs.data.project_data import read_project
 from tests.helpers.figures.audits import (
@@ -57,7 +57,7 @@ def read(engine: Engine, project_id: int, most: int = 10_000, judge: Judge | Non
         return steps.rate_pairs(job_id, rater_id, pairs)
 
 
-def now_labelled(engine: Engine, project_id: int) -> tuple[Drawn, Labelled]:
+def now_labelled(engine: Engine, project_id: int) -> tuple[AuditDesign, LabelledAudit]:
     with reading(engine) as session:
         data = read_project(session, project_id)
         designs = read_designs(session, project_id, data)

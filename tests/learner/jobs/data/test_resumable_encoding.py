@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from allpairs.db.progress import Progress
-from allpairs.learner.jobs.data.resumable_encoding import DONE, FILE, encoded
+from allpairs.learner.jobs.data.resumable_encoding import FILE, NOTE, encoded
 from allpairs.learner.models import encoder as encoders
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.runtime.protocol import LOCAL
@@ -57,7 +57,7 @@ def test_what_is_made_is_not_made_again(encoder: Encoder, tmp_path: Path, monkey
 @pytest.mark.parametrize("note", ["", '{"rows": 4}'])  # the power failed; a version that knew no file's number
 def test_a_note_that_says_nothing_is_none(encoder: Encoder, tmp_path: Path, note: str) -> None:
     encoded(encoder, TEXTS[::-1], tmp_path, engine=LOCAL)
-    (tmp_path / DONE).write_text(note)
+    (tmp_path / NOTE).write_text(note)
     assert encoded(encoder, TEXTS, tmp_path, engine=LOCAL) == pytest.approx(encoder.encode(TEXTS), abs=1e-5)
 
 
@@ -94,7 +94,7 @@ def test_two_jobs_at_once_do_not_disturb_each_other(
     assert encoded(encoder, TEXTS, folder, engine=LOCAL) == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("missing", [FILE, DONE])
+@pytest.mark.parametrize("missing", [FILE, NOTE])
 def test_half_of_what_was_left_is_nothing(encoder: Encoder, tmp_path: Path, missing: str) -> None:
     folder = tmp_path / "vectors"
     encoded(encoder, TEXTS, folder, engine=LOCAL)

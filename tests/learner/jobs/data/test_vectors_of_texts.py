@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from allpairs.db.progress import no_progress
 from allpairs.db.schema.engine import reading
 from allpairs.learner.jobs.data import stored_rescored
-from allpairs.learner.jobs.data.evaluation_snapshot import look
+from allpairs.learner.jobs.data.evaluation_snapshot import take_snapshot
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.resumable_encoding import encoded
 from allpairs.learner.jobs.data.stored_vectors import TEXTS, are_of, save_vectors
@@ -55,8 +55,8 @@ def test_figures_are_of_the_texts_that_are_there(engine: Engine, encoder: Path) 
     with reading(engine) as session:
         data = read_project(session, project_id)
     matcher = matcher_of(engine, 0)
-    before = look(data, matcher, None, no_progress).vectors
-    after = look(restored(data), matcher, None, no_progress).vectors
+    before = take_snapshot(data, matcher, None, no_progress).vectors
+    after = take_snapshot(restored(data), matcher, None, no_progress).vectors
     assert np.array_equal(after[:-1], before[:-1]) and not np.allclose(after[-1], before[-1], atol=1e-2)
 
 

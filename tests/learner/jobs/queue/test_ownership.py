@@ -17,7 +17,7 @@ from allpairs.learner.jobs.data.round_files import add_round_details, round_fold
 from allpairs.learner.jobs.queue import job_state as state
 from allpairs.learner.jobs.queue import ownership, routing, steps
 from allpairs.learner.jobs.queue.job_state import database, job_state
-from allpairs.learner.jobs.queue.ownership import Run, require_own
+from allpairs.learner.jobs.queue.ownership import JobRun, require_own
 from allpairs.learner.jobs.queue.progress import Reporter
 from tests.helpers.factories import make_project
 
@@ -73,7 +73,7 @@ def test_a_run_that_lost_its_job_stores_nothing(
         with pytest.raises(Conflict), writing(mine) as session:
             session.add(Project(name="Of a run that lost its job", kind="symmetric", settings={}))
     with pytest.raises(Conflict):
-        require_own(Run(job, "mine"))
+        require_own(JobRun(job, "mine"))
     with reading(engine) as session:
         assert session.query(Project).count() == 1
     assert row(engine, job) == ("running", "train", None)

@@ -15,8 +15,16 @@ from allpairs.db.projects.notices import add_notice
 from allpairs.db.projects.webhooks import LOG_AGE, claim, mark_delivered, mark_failed, send_again
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Delivery, Notice, Project, Webhook
-from allpairs.learner.jobs.webhooks.sender import JITTER, LEASE, OF_PROJECT, TURN, WAITS, Sender, next_attempt
-from allpairs.learner.jobs.webhooks.signature import signature
+from allpairs.learner.jobs.webhooks.sender import (
+    JITTER,
+    LEASE,
+    OF_PROJECT,
+    TURN,
+    WAITS,
+    Sender,
+    next_attempt,
+    signature,
+)
 from tests.helpers.factories import make_project
 from tests.helpers.services.webhooks import Receiver, add_webhook, receiving
 from tests.helpers.services.workers import wait_for

@@ -10,7 +10,7 @@ import pytest
 
 from allpairs.db.domain import NoticeKind
 from allpairs.db.projects.webhooks import SECRET_BYTES, new_secret
-from allpairs.learner.jobs.webhooks.signature import as_bytes, headers, signature
+from allpairs.learner.jobs.webhooks.sender import as_bytes, headers, signature
 from tests.helpers.machine import ROOT
 
 PAGE = (ROOT / "docs" / "webhooks.md").read_text(encoding="utf-8")
