@@ -23,7 +23,7 @@ from allpairs.learner.jobs.data.round_files import (
     round_rescored,
     vectors_path,
 )
-from allpairs.learner.jobs.data.round_plan import Plan, layer_of, planned_data, taught_by, teaching_of_plan
+from allpairs.learner.jobs.data.round_plan import Plan, layer_of, planned_data, rater_details, teaching_of_plan
 from allpairs.learner.jobs.data.stored_matcher import store_matcher
 from allpairs.learner.jobs.data.stored_rescored import save_rescored
 from allpairs.learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
@@ -71,7 +71,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
     require_own(this_run())
     with publishing(model):
         trained = PairModel(encoder, layer, columns=data.dataset.columns)
-        save_matcher(trained, model, settings=data.settings.model_dump(), **counts, **taught_by(plan))
+        save_matcher(trained, model, settings=data.settings.model_dump(), **counts, **rater_details(plan))
     return {"loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
 
 

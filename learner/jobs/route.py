@@ -45,7 +45,7 @@ def route_batch(project_id: int) -> str:
 
 def _put_in_order(session: Session, project_id: int, verdicts: Mapping[Pair, Verdict], seed: int) -> str:
     batch = newest_round(session, project_id, lock=True)
-    tasks = [] if batch is None else _free(session, batch)
+    tasks = [] if batch is None else _unanswered_tasks(session, batch)
     task_verdicts = [verdicts.get((task.left_id, task.right_id)) for task in tasks]
     rated = len(tasks) - task_verdicts.count(None)
     if batch is None or not tasks or rated < LEAST_RATED * len(tasks) or _is_routed(session, batch):
@@ -61,7 +61,7 @@ def _put_in_order(session: Session, project_id: int, verdicts: Mapping[Pair, Ver
     return f"; people are asked about {size:,} of {len(tasks):,} pairs, {len(routes.checks):,} of them spot checks"
 
 
-def _free(session: Session, batch: Round) -> list[Task]:
+def _unanswered_tasks(session: Session, batch: Round) -> list[Task]:
     """Return the training tasks of the batch that nobody has answered or leased, in their order."""
     answered = select(Answer.id).where(
         Answer.project_id == Task.project_id, Answer.left_id == Task.left_id, Answer.right_id == Task.right_id

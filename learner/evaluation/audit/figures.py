@@ -76,7 +76,7 @@ class PositivesByRank:
 
     def rank_at(self, recall: np.ndarray) -> np.ndarray:
         """Return the ranks at which those shares of the positives are found, (draws, k)."""
-        goals = self._wanted(recall)
+        goals = self._goals(recall)
         return np.array(
             [self._reached(goal, cumulative) for goal, cumulative in zip(goals, self.cumulative, strict=True)]
         )
@@ -89,7 +89,7 @@ class PositivesByRank:
         share = (goal - cumulative[after - 1]) / np.maximum(cumulative[after] - cumulative[after - 1], SURE)
         return np.where(self._labelled[after - 1], high, low + np.clip(share, 0.0, 1.0) * (high - low))
 
-    def _wanted(self, recall: np.ndarray) -> np.ndarray:
+    def _goals(self, recall: np.ndarray) -> np.ndarray:
         """Return the whole number of positives from which recall is at least this, (draws, k)."""
         goal: np.ndarray = np.ceil(self.positives[:, None] * recall - 1e-9)
         return goal

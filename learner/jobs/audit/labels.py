@@ -92,7 +92,7 @@ def read_labelled(
         for label in checks
         if (label.left_id, label.right_id) not in answered and label.left_id in present and label.right_id in present
     ]
-    known = np.concatenate([_given(data), _items(checked, AnswerKind.POSITIVE).T])
+    known = np.concatenate([_known_positives(data), _items(checked, AnswerKind.POSITIVE).T])
     sizes = design.strata.sizes.copy()
     known_by_stratum = np.zeros(len(design.strata.sizes))
     np.subtract.at(sizes, _strata(design, checked, data, *_items(checked)), 1)
@@ -152,7 +152,7 @@ def _checked(session: Session, project_id: int) -> list[AuditLabel]:
     return [label for label in labels if label.answer != AnswerKind.UNSURE]
 
 
-def _given(data: ProjectData) -> np.ndarray:
+def _known_positives(data: ProjectData) -> np.ndarray:
     """Return the item ids (k, 2) of the evaluation pairs that are positives in the data."""
     left, right = data.dataset.evaluation_positives.T
     ids = data.item_ids[data.dataset.evaluation_left[left]], data.item_ids[data.dataset.evaluation_right[right]]

@@ -37,7 +37,7 @@ def write_project_files(session: Session, project_id: int, folder: Path) -> File
     project_gold = Gold.project_id == project_id, ~Gold.closure, texts_present(Gold, project_id)
     known = select(Gold.left_id, Gold.right_id, Gold.positive).where(*project_gold)
     gold = [(str(left), str(right), int(positive)) for left, right, positive in session.execute(known)]
-    id_ = _id_beside(columns)
+    id_ = _free_column_name(columns)
     files = {"left": _texts(folder / "left.parquet", items, Side.LEFT, columns, id_)}
     if project.kind == Kind.BIPARTITE:
         files["right"] = _texts(folder / "right.parquet", items, Side.RIGHT, columns, id_)
@@ -60,7 +60,7 @@ def write_labels(session: Session, project_id: int, folder: Path) -> str:
     return str(write_parquet(folder / "labels.parquet", ("id1", "id2", "label"), rows))
 
 
-def _id_beside(columns: TextColumns | None) -> str:
+def _free_column_name(columns: TextColumns | None) -> str:
     """Return a name for the column of ids that no text column has."""
     column_names = {name for names in columns.names.values() for name in names} if columns else set()
     name = "id"

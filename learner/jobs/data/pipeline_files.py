@@ -81,7 +81,10 @@ def _backtraining(session: Session, project_id: int, chosen: Any, seed: int, fol
     lists = {"questions": Side.LEFT, "passages": Side.RIGHT}
     texts = {name: _items(session, project_id, side) for name, side in lists.items()}
     files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in texts.items()}
-    pairs = {"source_pairs": seeds, "dev_pairs": _own(session, project_id) if source.id != project_id else []}
+    pairs = {
+        "source_pairs": seeds,
+        "dev_pairs": _known_positives(session, project_id) if source.id != project_id else [],
+    }
     pairs["test_pairs"] = [(left, right) for left, right, _ in session.execute(measuring_positives(project_id))]
     for name, name_pairs in pairs.items():
         if name_pairs:
@@ -108,7 +111,7 @@ def _source(session: Session, project_id: int, chosen: NamedSource) -> Project:
     return source
 
 
-def _own(session: Session, project_id: int) -> Pairs:
+def _known_positives(session: Session, project_id: int) -> Pairs:
     """Return the known or labelled positive pairs of the project's own training items, each once."""
     known = session.execute(training_gold_rows(project_id).where(Gold.positive))
     labelled = session.execute(labelled_positives(project_id))

@@ -19,7 +19,7 @@ def teaching_of_plan(plan: Plan) -> Teaching | None:
     return Teaching(*(rater[name] for name in ("rater", "name", "newest", "weight"))) if rater else None
 
 
-def taught_by(plan: Plan) -> dict[str, Any]:
+def rater_details(plan: Plan) -> dict[str, Any]:
     """Return what a model's details say of the machine rater whose verdicts it has learned from."""
     rater = plan.get("rater") if plan["trains"] else None
     return {"rater": {name: rater[name] for name in ("name", "verdicts", "weight")}} if rater else {}

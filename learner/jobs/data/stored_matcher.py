@@ -12,7 +12,7 @@ from allpairs.db.projects.notices import add_notice
 from allpairs.db.schema.tables import Design, Evaluation, Publication, Round, StoredModel, now
 from allpairs.learner.evaluation.exact import AllPairs
 from allpairs.learner.jobs.data.round_files import model_name
-from allpairs.learner.jobs.data.round_plan import Plan, layer_of, taught_by
+from allpairs.learner.jobs.data.round_plan import Plan, layer_of, rater_details
 
 
 def store_matcher(
@@ -29,7 +29,7 @@ def store_matcher(
     folder = model_name(project_id, job_id, plan)
     before = matcher_of(session, project_id, number)
     if before is not None:
-        _let_go(session, before, (before.folder, before.encoder) != (folder, settings.encoder))
+        _forget_figures(session, before, (before.folder, before.encoder) != (folder, settings.encoder))
     row = StoredModel(
         id=before.id if before else None,
         project_id=project_id,
@@ -45,7 +45,7 @@ def store_matcher(
             "seed": settings.seed,
             **({"texts": plan["version"]} if plan.get("version") else {}),
             **plan["blend"],
-            **taught_by(plan),
+            **rater_details(plan),
             **plan["known"],
             "loss": trained.get("loss"),
             "seconds": {stage: value for stage, value in seconds.items() if value is not None},
@@ -69,18 +69,18 @@ def store_matcher(
     orphan = (Round.project_id == project_id) & Round.matcher_id.is_(None)
     session.execute(update(Round).where(orphan).values(matcher_id=row.id))
     if plan["trains"]:
-        add_notice(session, project_id, NoticeKind.TRAINING_DONE, _about(job_id, row, measured))
+        add_notice(session, project_id, NoticeKind.TRAINING_DONE, _notice(job_id, row, measured))
     return row.id
 
 
-def _let_go(session: Session, matcher: StoredModel, is_replaced: bool) -> None:
+def _forget_figures(session: Session, matcher: StoredModel, is_replaced: bool) -> None:
     """Forget the matcher's figures and, if another model replaces it, what was drawn under it or published of it."""
     session.execute(delete(Evaluation).where(Evaluation.matcher_id == matcher.id))
     for table in (Design, Publication) if is_replaced else ():
         session.execute(update(table).where(table.matcher_id == matcher.id).values(matcher_id=None))
 
 
-def _about(job_id: str, row: StoredModel, measured: AllPairs | None) -> dict[str, Any]:
+def _notice(job_id: str, row: StoredModel, measured: AllPairs | None) -> dict[str, Any]:
     """Return what webhooks tell of a trained matcher; audit labels measure it later."""
     figures = {name: estimate.as_dict() for name, estimate in measured.estimates.items()} if measured else {}
     precision = stored_estimate(figures, "average_precision")

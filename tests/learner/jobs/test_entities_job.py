@@ -135,8 +135,8 @@ def test_a_batch_opened_during_the_draw_stays_the_only_one(
         make_audit_batch(engine, project_id, 2)
         return tasks_of_draw(*drawn)
 
-    tasks_of_draw = steps.tasks_of
-    monkeypatch.setattr(steps, "tasks_of", meanwhile)
+    tasks_of_draw = steps.entity_tasks
+    monkeypatch.setattr(steps, "entity_tasks", meanwhile)
     assert "audit batch is open" in run(engine, project_id, 1)
     assert (designs(engine), len(tasks_of(engine))) == ([], 2)
 

@@ -152,7 +152,7 @@ def test_few_pairs_make_a_short_preview_and_none_an_empty_one(engine: Engine, en
 
 
 def test_a_preview_obeys_a_cancel(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "EVERY", 0)
+    monkeypatch.setattr(progress, "INTERVAL", 0)
     with writing(engine) as session:
         job_id = add_job(session, project, PREVIEW).id
         settings = session.get_one(Project, project).settings

@@ -168,7 +168,7 @@ def test_verdicts_before_an_error_stay_and_are_not_repeated(
         return same(left, right)
 
     judge.say = failing
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
     use(monkeypatch, judge)
     with writing(engine) as session:
         job_id = add_job(session, project, RATE).id
@@ -202,7 +202,7 @@ def test_a_pair_asked_by_two_jobs_has_one_verdict_and_both_costs(
 
 
 def test_a_cancelled_job_keeps_what_was_rated(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
     add_rater(engine, project)
     judge = Judge(same)
 
