@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from allpairs.learner.jobs.webhooks import post as posting
-from allpairs.learner.jobs.webhooks.post import TOLD, Failed, post
+from allpairs.learner.jobs.webhooks.post import LONGEST_REASON, Failed, post
 from tests.helpers.services.webhooks import Receiver, receiving
 
 HERE = [ip_network("127.0.0.0/8")]
@@ -91,7 +91,7 @@ def test_of_an_error_little_is_kept(receiver: Receiver) -> None:
     with pytest.raises(Failed) as failure:
         post(receiver.url, b"", {}, HERE)
     assert failure.value.status == 500 and "bad" in str(failure.value)
-    assert len(str(failure.value)) <= TOLD + 20
+    assert len(str(failure.value)) <= LONGEST_REASON + 20
 
 
 def test_where_nobody_answers_that_is_said() -> None:
