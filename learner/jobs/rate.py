@@ -40,7 +40,7 @@ from allpairs.learner.light.rating.costs import most_cost, price
 from allpairs.learner.light.rating.prompt import Prompt, prompt_for
 from allpairs.learner.outside.waiting import Heed, rest
 from allpairs.learner.raters.opening import open_rater
-from allpairs.learner.raters.rating import Rater, Rating
+from allpairs.learner.raters.rating import PairRating, Rater
 
 EVERY = 100  # verdicts between two looks at how often it is right
 MINUTE = 60.0
@@ -190,7 +190,7 @@ class _Heed:
             raise _PutOff
 
 
-def _store(engine: Engine, asking: _Asking, pair: Pair, rating: Rating, prompt: str, number: int) -> str:
+def _store(engine: Engine, asking: _Asking, pair: Pair, rating: PairRating, prompt: str, number: int) -> str:
     """Store the verdict; return why the job should stop, or nothing. number: of the rater's verdicts."""
     with writing(engine) as session:
         row = session.get_one(MachineRater, asking.rater_id, with_for_update=True)
@@ -203,7 +203,7 @@ def _store(engine: Engine, asking: _Asking, pair: Pair, rating: Rating, prompt: 
         return reason or ""
 
 
-def _keep(session: Session, asking: _Asking, pair: Pair, rating: Rating, prompt: str) -> None:
+def _keep(session: Session, asking: _Asking, pair: Pair, rating: PairRating, prompt: str) -> None:
     """Add the verdict; if there is one already, what it cost to ask once more."""
     cost = price(asking.setup, rating.tokens_in, rating.tokens_out)
     amounts = {"tokens_in": rating.tokens_in, "tokens_out": rating.tokens_out, "cost": cost}

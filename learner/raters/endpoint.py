@@ -16,7 +16,7 @@ from allpairs.db.loopback import is_loopback
 from allpairs.learner.light.rating.prompt import MALFORMED, MOST_ANSWER, Message, Prompt
 from allpairs.learner.outside.exchange import PORTS, Incoming, Outgoing, Unanswered, exchange
 from allpairs.learner.outside.waiting import Heed, no_heed, rest
-from allpairs.learner.raters.rating import RaterError, Rating
+from allpairs.learner.raters.rating import PairRating, RaterError
 from allpairs.learner.raters.reading import SCHEMA, Completion, ModelAnswer, TokenCounts, combine_answers, read_choice
 
 LONGEST = 1_000_000  # bytes of an answer
@@ -64,7 +64,7 @@ class Endpoint:
         self.answers = 0
         self._plain = False  # whether the endpoint refused what only some know
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> Rating:
+    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> PairRating:
         """Return the verdict on the pair; a model that gives no answer in three tries abstains.
 
         Raises RaterError if the endpoint refuses, or fails six times, and what `heed` raises.
@@ -86,7 +86,7 @@ class Endpoint:
             else:
                 answers.append(choice)
         verdict, p = combine_answers(answers)
-        return Rating(verdict, p, tokens_in, tokens_out)
+        return PairRating(verdict, p, tokens_in, tokens_out)
 
     def _ask(self, messages: list[Message], heed: Heed) -> Completion:
         """Return the completion, asked for six times while that may help: after about 1, 2, 4, 8 and 16 seconds.

@@ -11,7 +11,7 @@ from allpairs.db.rating import RaterKind, RaterSetup, require_usable
 from allpairs.learner.light.rating.prompt import Prompt
 from allpairs.learner.outside.waiting import Heed, attend, no_heed
 from allpairs.learner.raters.endpoint import Endpoint
-from allpairs.learner.raters.rating import Rater, RaterError, Rating
+from allpairs.learner.raters.rating import PairRating, Rater, RaterError
 
 Judge = Callable[[str, str], float | None]  # left, right: the probability of a match, from 0 to 1; None to abstain
 HALF = 0.5
@@ -44,17 +44,17 @@ class FunctionRater:
         self._judge = judge
         self._thread = thread
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> Rating:
+    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> PairRating:
         """Return the function's verdict. Raises RaterError if it fails, is too slow, or returns no probability."""
         try:
             chance = attend(self._thread.submit(self._ask, left, right), heed, LONGEST)
         except TimeoutError:
             raise RaterError(f"{self.name} took longer than {LONGEST:g} seconds for a pair") from None
         if chance is None or chance == HALF:
-            return Rating(Verdict.ABSTAIN, chance)
+            return PairRating(Verdict.ABSTAIN, chance)
         if not 0 <= chance <= 1:
             raise RaterError(f"{self.name} returned {chance}: it must return a probability from 0 to 1, or None")
-        return Rating(Verdict.YES if chance > HALF else Verdict.NO, chance)
+        return PairRating(Verdict.YES if chance > HALF else Verdict.NO, chance)
 
     def _ask(self, left: str, right: str) -> float | None:
         try:

@@ -14,7 +14,7 @@ class RaterError(InputError):
 
 
 @dataclass(frozen=True)
-class Rating:
+class PairRating:
     """A verdict on a pair. p: the probability of a match, None if the rater gives none; tokens that it took."""
 
     verdict: Verdict
@@ -28,7 +28,7 @@ class Rater(Protocol):
 
     answers: int
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> Rating:
+    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> PairRating:
         """Return the verdict on these two texts. heed: called every half second meanwhile; what it raises ends it.
 
         Raises RaterError if it cannot be asked.

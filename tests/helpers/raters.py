@@ -23,7 +23,7 @@ from allpairs.learner.light.rating.prompt import Prompt, PromptExample
 from allpairs.learner.outside.waiting import Heed, no_heed
 from allpairs.learner.raters.endpoint import Endpoint
 from allpairs.learner.raters.opening import open_rater
-from allpairs.learner.raters.rating import Rater, Rating
+from allpairs.learner.raters.rating import PairRating, Rater
 
 Said = Callable[[str, str], Verdict]
 FUNCTION = {"kind": RaterKind.FUNCTION, "function": "judges:judge"}
@@ -87,10 +87,10 @@ class Judge:
         self.answers = 0
         self.asked: list[tuple[Prompt, str, str]] = []
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> Rating:
+    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> PairRating:
         """Return the verdict."""
         self.asked.append((prompt, left, right))
-        return Rating(self.say(left, right), None, *self.tokens)
+        return PairRating(self.say(left, right), None, *self.tokens)
 
 
 Reply = tuple[int, Mapping[str, str], bytes]  # status, headers, body
@@ -196,7 +196,7 @@ PROMPT = Prompt(
 SECRET = "sk-secret-0815"
 
 
-def rate(play: Play, left: str = "x", right: str = "y", waits: list[float] | None = None, **options: Any) -> Rating:
+def rate(play: Play, left: str = "x", right: str = "y", waits: list[float] | None = None, **options: Any) -> PairRating:
     """Return what the judge says, which is asked again without waiting; waits: gets the seconds."""
     with judging(play) as found:
         waits = [] if waits is None else waits

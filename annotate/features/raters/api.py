@@ -6,8 +6,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator
 
 from allpairs.annotate.features.labels.export import page_of_verdicts
-from allpairs.annotate.features.raters import rater_setup as services
-from allpairs.annotate.features.raters.rater_state import RaterEstimate, RaterList, dry_run, read_record
+from allpairs.annotate.features.raters import project_raters as services
+from allpairs.annotate.features.raters.project_raters import RaterEstimate, RaterList, dry_run, read_record
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.api import (
     CONFLICT,

@@ -6,8 +6,8 @@ import typer
 
 from allpairs.annotate.features.projects.cli import Name
 from allpairs.annotate.features.projects.projects import project_by_name
-from allpairs.annotate.features.raters import rater_setup as services
-from allpairs.annotate.features.raters.rater_state import (
+from allpairs.annotate.features.raters import project_raters as services
+from allpairs.annotate.features.raters.project_raters import (
     RaterDetails,
     dry_run,
     rating_in_words,

@@ -10,8 +10,8 @@ import streamlit as st
 
 from allpairs.annotate.features.quality.calibration_chart import describe_reliability, reliability_chart
 from allpairs.annotate.features.quality.method_in_words import read_by
-from allpairs.annotate.features.raters import rater_setup as services
-from allpairs.annotate.features.raters.rater_state import (
+from allpairs.annotate.features.raters import project_raters as services
+from allpairs.annotate.features.raters.project_raters import (
     RaterDetails,
     dry_run,
     rating_in_words,

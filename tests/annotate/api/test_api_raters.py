@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, select
 from starlette.testclient import TestClient
 
-from allpairs.annotate.features.raters.rater_state import read_worth
+from allpairs.annotate.features.raters.project_raters import read_worth
 from allpairs.annotate.frame.access import tokens
 from allpairs.annotate.kit.jobs import requests
 from allpairs.db.domain import AnswerKind, Role, Scope, Verdict

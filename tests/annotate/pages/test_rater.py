@@ -7,8 +7,7 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from allpairs.annotate.features.raters.rater_setup import set_up
-from allpairs.annotate.features.raters.rater_state import read_raters
+from allpairs.annotate.features.raters.project_raters import read_raters, set_up
 from allpairs.annotate.kit.jobs import requests
 from allpairs.db.domain import AnswerKind, Verdict
 from allpairs.db.estimate import Estimate

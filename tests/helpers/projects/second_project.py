@@ -23,7 +23,7 @@ from allpairs.annotate.features.labels.import_labels import Choices, import_labe
 from allpairs.annotate.features.papers import mined_pairs, mined_sample, runs, suggested_questions
 from allpairs.annotate.features.projects import history, lifecycle, list_view, projects
 from allpairs.annotate.features.publish import matching, publications
-from allpairs.annotate.features.raters import rater_setup, rater_state
+from allpairs.annotate.features.raters import project_raters
 from allpairs.annotate.features.review import disagreements, split_group
 from allpairs.annotate.features.studies import rating_export, rating_scores, rating_studies
 from allpairs.annotate.features.texts import change_texts
@@ -220,13 +220,16 @@ THERE: Acts = {
     "publications.read_service": (Right.SEE, lambda a: publications.read_service(a.engine, a.other.id)),
     "matching.match_texts": (Right.SEE, lambda a: matching.match_texts(a.engine, a.other.id, {"texts": ["x"]})),
     "publications.end": (C, lambda a: publications.end(a.engine, a.other.id)),
-    "rater_setup.set_up": (Right.INSTALL, lambda a: rater_setup.set_up(a.engine, a.other.id, setup(name="another"))),
-    "rater_state.read_raters": (Right.SEE, lambda a: rater_state.read_raters(a.engine, a.other.id)),
-    "rater_state.read_worth": (Right.SEE, lambda a: rater_state.read_worth(a.engine, a.other.id)),
-    "rater_state.dry_run": (C, lambda a: rater_state.dry_run(a.engine, a.other.id, 5)),
+    "project_raters.set_up": (
+        Right.INSTALL,
+        lambda a: project_raters.set_up(a.engine, a.other.id, setup(name="another")),
+    ),
+    "project_raters.read_raters": (Right.SEE, lambda a: project_raters.read_raters(a.engine, a.other.id)),
+    "project_raters.read_worth": (Right.SEE, lambda a: project_raters.read_worth(a.engine, a.other.id)),
+    "project_raters.dry_run": (C, lambda a: project_raters.dry_run(a.engine, a.other.id, 5)),
     "requests.request_rating": (C, lambda a: jobs.request_rating(a.engine, a.other.id, 5)),
-    "rater_setup.resume": (C, lambda a: rater_setup.resume(a.engine, a.other.id)),
-    "rater_setup.retire_rater": (C, lambda a: rater_setup.retire_rater(a.engine, a.other.id)),
+    "project_raters.resume": (C, lambda a: project_raters.resume(a.engine, a.other.id)),
+    "project_raters.retire_rater": (C, lambda a: project_raters.retire_rater(a.engine, a.other.id)),
     "lifecycle.archive_project": (C, lambda a: lifecycle.archive_project(a.engine, a.other.id)),
     "lifecycle.bin_project": (C, lambda a: lifecycle.bin_project(a.engine, a.other.id)),
     "lifecycle.restore_project": (C, lambda a: lifecycle.restore_project(a.engine, a.old)),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from allpairs.db.domain import Verdict
 from allpairs.learner.light.rating.prompt import MOST_ANSWER
 from allpairs.learner.raters.endpoint import read_completion
-from allpairs.learner.raters.rating import Rating
+from allpairs.learner.raters.rating import PairRating
 from allpairs.learner.raters.reading import MOST_TOKENS, read_choice
 from tests.helpers.machine import examples
 from tests.helpers.raters import PROMPT, completion, rate
@@ -47,7 +47,7 @@ ODD = {
 @pytest.mark.parametrize("body", ODD.values(), ids=ODD)
 def test_a_malformed_answer_is_none(body: bytes) -> None:
     """It costs as much as it may, and after three of them the pair is an abstention."""
-    assert rate(lambda *_: (200, {}, body)) == Rating(
+    assert rate(lambda *_: (200, {}, body)) == PairRating(
         Verdict.ABSTAIN, None, 3 * PROMPT.tokens("x", "y"), 3 * MOST_ANSWER
     )
 

@@ -16,7 +16,7 @@ from allpairs.db.rating import RaterKind, RaterSetup
 from allpairs.learner.light.rating.prompt import MOST_ANSWER
 from allpairs.learner.raters.endpoint import LONGEST, LONGEST_WAIT, TRIES, Endpoint
 from allpairs.learner.raters.opening import open_rater
-from allpairs.learner.raters.rating import RaterError, Rating
+from allpairs.learner.raters.rating import PairRating, RaterError
 from tests.helpers.raters import PROMPT, SECRET, Play, Reply, by_function, completion, judge, judging, rate, said
 
 YES, NO, ABSTAIN = Verdict
@@ -30,7 +30,7 @@ def test_a_judge_is_as_often_right_as_it_is() -> None:
         ratings = [endpoint.rate(PROMPT, *pair) for pair in pairs]
     yes = [one.verdict == YES for one in ratings]
     assert sum(yes[:150]) / 150 == pytest.approx(0.9, abs=0.06) and sum(yes[150:]) / 150 == pytest.approx(0.3, abs=0.09)
-    assert ratings[0] == Rating(YES, 0.9, 100, 10)
+    assert ratings[0] == PairRating(YES, 0.9, 100, 10)
     body = found.bodies[0]
     assert body["model"] == "tiny" and body["temperature"] == 0 and body["messages"] == PROMPT.messages(*pairs[0])
     assert json.loads(body["messages"][-1]["content"]) == {"first": "left 0", "second": "right 0"}
@@ -49,7 +49,7 @@ def test_texts_are_data() -> None:
 def test_several_samples_decide_together() -> None:
     answers = iter([said(YES, 0.5), said(NO, 0.5), said(YES, 0.5), said(ABSTAIN, 0.5)])
     found = rate(lambda *_: next(answers), samples=4)
-    assert found == Rating(YES, pytest.approx(2 / 3), 400, 40)
+    assert found == PairRating(YES, pytest.approx(2 / 3), 400, 40)
     answers = iter([said(YES, 0.5), said(NO, 0.5)])
     assert rate(lambda *_: next(answers), samples=2).verdict == ABSTAIN
 
@@ -81,12 +81,12 @@ def test_what_is_no_answer_is_an_abstention(content: str) -> None:
         asked.append(given)
         return completion(content)
 
-    assert rate(play) == Rating(ABSTAIN, None, 300, 30) and len(asked) == 3
+    assert rate(play) == PairRating(ABSTAIN, None, 300, 30) and len(asked) == 3
 
 
 @pytest.mark.parametrize("p", ["1.5", "-1", "true", '"high"', "null", "NaN", "1" + "0" * 400, "[[1]]"])
 def test_a_p_that_is_none_leaves_the_verdict(p: str) -> None:
-    assert rate(lambda *_: completion(f'I think {{"answer": "No", "p": {p}}}')) == Rating(NO, None, 100, 10)
+    assert rate(lambda *_: completion(f'I think {{"answer": "No", "p": {p}}}')) == PairRating(NO, None, 100, 10)
 
 
 def failing(times: int, reply: Reply) -> Play:
@@ -157,7 +157,7 @@ def test_whatever_an_endpoint_does_not_count_costs_the_maximum(usage: object) ->
         answer = {"choices": [{"message": {"content": '{"answer": "yes", "p": 1}'}}], "usage": usage}
         return 200, {}, json.dumps(answer).encode()
 
-    assert rate(play) == Rating(YES, 1.0, PROMPT.tokens("x", "y"), MOST_ANSWER)
+    assert rate(play) == PairRating(YES, 1.0, PROMPT.tokens("x", "y"), MOST_ANSWER)
 
 
 def test_a_key_that_is_none_is_shown_nowhere() -> None:

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select, text
 
-from allpairs.annotate.features.raters.rater_setup import set_up
-from allpairs.annotate.features.raters.rater_state import read_raters, read_worth
+from allpairs.annotate.features.raters.project_raters import read_raters, read_worth, set_up
 from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, func, select, update
 from allpairs.annotate.features.archives.project_export import export_project
 from allpairs.annotate.features.archives.project_import import import_project
 from allpairs.annotate.features.label.queue import serve
-from allpairs.annotate.features.raters.rater_state import read_raters
+from allpairs.annotate.features.raters.project_raters import read_raters
 from allpairs.annotate.frame.access import logins, tokens
 from allpairs.db.domain import NoticeKind, PublicationKind, Settings, Verdict
 from allpairs.db.errors import InputError

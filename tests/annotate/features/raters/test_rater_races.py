@@ -5,8 +5,7 @@ from threading import Barrier
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.features.raters.rater_setup import set_up
-from allpairs.annotate.features.raters.rater_state import read_raters
+from allpairs.annotate.features.raters.project_raters import read_raters, set_up
 from tests.helpers.factories import make_project
 from tests.helpers.raters import setup
 

@@ -14,8 +14,16 @@ from allpairs.annotate.features.archives.project_import import import_project
 from allpairs.annotate.features.labels.export import export_labels
 from allpairs.annotate.features.labels.formats import Form
 from allpairs.annotate.features.projects import history, lifecycle
-from allpairs.annotate.features.raters.rater_setup import checked_setup, resume, retire_rater, set_up
-from allpairs.annotate.features.raters.rater_state import dry_run, rating_in_words, read_raters, read_worth
+from allpairs.annotate.features.raters.project_raters import (
+    checked_setup,
+    dry_run,
+    rating_in_words,
+    read_raters,
+    read_worth,
+    resume,
+    retire_rater,
+    set_up,
+)
 from allpairs.annotate.frame.access import people
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.kit.jobs import requests

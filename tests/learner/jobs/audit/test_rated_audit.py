@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, delete, select
 
-from allpairs.annotate.features.raters.rater_state import dry_run
+from allpairs.annotate.features.raters.project_raters import dry_run
 from allpairs.db.domain import Verdict
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import RATE, add_job
