@@ -1,4 +1,4 @@
-"""What an archive says of models: the project's settings, and the encoder that each matcher started from.
+"""What an archive says about models: the project's settings, and the encoder that each matcher started from.
 
 An archive brings its matchers, but no encoders. Its author may name models of the hub. Folders of
 the machine on which it is imported are for the person who imports it to name, and so is what verdicts are for.
@@ -23,7 +23,7 @@ HUB_NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]{0,95}/)?[A-Za-z0-9][\w.-]{0,95}", r
 def arrived_settings(stored: dict[str, Any], encoder: str | None, note: Callable[[str], None]) -> dict[str, Any]:
     """Return the settings as the form on the page would store them.
 
-    encoder: takes the place of a folder; note: is told what was left out. Raises InputError for a value that the form
+    encoder: takes the place of a folder; note: receives what was left out. Raises InputError for a value that the form
     would not take, and for a folder if there is no encoder in its place.
     """
     if unknown := [field for field in stored if field not in Settings.model_fields]:

@@ -1,4 +1,4 @@
-"""The last answer of a project, by which pages know whether what they counted still holds."""
+"""The last answer of a project: pages count again when it changes."""
 
 from sqlalchemy import Engine
 

@@ -70,7 +70,7 @@ def last_answered(engine: Engine, project_id: int, annotator: str) -> int | None
 def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
     """Return why the task's pair was chosen, and its scores since. Raises InputError if there is no such task.
 
-    Who may not see what others answered is shown no labelled pairs: some are put to several people.
+    People who may not see others' answers get no labelled pairs: some of those go to several people.
     """
     with reading(engine) as session:
         task = session.get(Task, task_id)

@@ -312,7 +312,7 @@ def _training_is_due(session: Session, project_id: int) -> bool:
     job = last_job(session, project_id, [NEXT_ROUND])
     if job is not None and job.state != "done":
         return False
-    # A job of the future is of a clock that was ahead: its time tells nothing.
+    # A job dated in the future comes from a clock that was ahead: its time means nothing.
     if job is not None and job.created_at <= now() and not answered_since(session, project_id, job.created_at):
         return False
     return batch_progress(session, project_id).complete

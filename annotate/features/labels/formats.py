@@ -87,7 +87,7 @@ class LabelExport:
     texts: dict[int, str]
     implied: Sequence[tuple[int, int, bool]] = ()  # for the implied format: pairs, and whether they match
     verdicts: Sequence[tuple[PairVerdict, MachineRater]] = ()  # for the format of that name
-    withdrawn: frozenset[int] = frozenset()  # items that are in the project no more
+    withdrawn: frozenset[int] = frozenset()  # withdrawn items
 
     def of(self, purpose: Purpose) -> "LabelExport":
         """Return only the labels of this purpose."""
@@ -100,7 +100,7 @@ class LabelExport:
 
     @property
     def training(self) -> list[LabelRow]:
-        """The labels that train: of texts that are there, and not for measuring."""
+        """The labels used for training: not for measuring, and without withdrawn texts."""
         return [row for row in self.of(Purpose.TRAIN).rows if not self.has_gone(row)]
 
 

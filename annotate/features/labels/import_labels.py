@@ -69,7 +69,7 @@ def import_labels(
     report = ImportReport()
     columns = _columns(path)
     with reading(engine) as session:
-        stored_project = project_for(session, Right.CHANGE, project)  # a report, too, tells of its labels
+        stored_project = project_for(session, Right.CHANGE, project)  # a report also reveals its labels
     # Before the transaction: a long file must not block annotators.
     rows = list(read_rows(path, columns, optional=OPTIONAL))
     with _deciding(engine, stored_project.id, choices.dry) as session, recording(report, problems) as recorder:
@@ -194,7 +194,7 @@ class _Reader:
         return left, right, self._annotator(row)
 
     def _same_text(self, row: TableRow) -> _Wrong:
-        """Return what is the matter with a label of one text: equal texts match already."""
+        """Return the problem with a label on a single text: equal texts match already."""
         names = {value.strip() for value in row.values[:2]}
         if len(names) > 1 and self._answer(row) == AnswerKind.POSITIVE:
             return _Wrong(Trouble.DOUBLE, "both ids have the same text, so they match already", 1)

@@ -66,7 +66,7 @@ def has_projects(engine: Engine) -> bool:
 def name_problem(engine: Engine, name: str) -> str:
     """Return why no new project can have this name, in a sentence; empty if it is valid and free.
 
-    People who may not make projects learn only that, whatever the name: not which projects there are.
+    Does not reveal existing project names to people who may not make projects.
     """
     try:
         with reading(engine) as session:
@@ -145,7 +145,7 @@ def list_bin(engine: Engine) -> list[Binned]:
 def empty_bin(engine: Engine, time: datetime) -> list[str]:
     """Delete the projects that have been in the bin for seven days at this time; return their names.
 
-    One that somebody restores meanwhile stays, and so does one whose models another project uses.
+    Keeps a project that somebody restores meanwhile, or whose models another project uses.
     """
     with reading(engine) as session:
         expired = [(project.id, project.name) for project in binned_projects(session, before=time - BIN_TIME)]

@@ -47,8 +47,8 @@ class Overview:
     """A project at a glance.
 
     labels: pairs with a label, by purpose; days: answers of the last 14 days, today's last, undone ones too.
-    sees: whether the person may see its figures; otherwise there is no precision here. texts: differs whenever its
-    texts do.
+    sees: whether the person may see its figures; otherwise there is no precision here. texts: changes whenever
+    its texts do.
     """
 
     id: int

@@ -14,7 +14,7 @@ from allpairs.db.labels.audits import designs_of
 from allpairs.db.projects.matchers import GROUP_FIGURES, matchers_of
 from allpairs.db.schema.engine import reading
 
-USUAL = Clustering.AVERAGE  # of which the summary speaks
+USUAL = Clustering.AVERAGE  # the clustering that the summary describes
 DRAW = 30  # texts: some 350 pairs, up to nine of them on a card
 COLUMNS = ["round", "groups", "figure", "value", "low", "high", "method"]
 EXACT = "exact"
@@ -40,7 +40,7 @@ class EntityAudit:
 
     @property
     def methods(self) -> list[str]:
-        """How there are figures, exact ones first."""
+        """The methods that gave figures, exact ones first."""
         return list(dict.fromkeys(self.table["method"]))
 
     def by(self, method: str) -> pd.DataFrame:

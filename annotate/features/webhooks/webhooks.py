@@ -157,7 +157,7 @@ def deliveries(engine: Engine, project_id: int, webhook_id: int, limit: int = 20
 
 
 def send_delivery_again(engine: Engine, project_id: int, delivery_id: int) -> None:
-    """Send a delivery now that waits or was given up. Raises InputError if the project has no such delivery."""
+    """Send a waiting or failed delivery now. Raises InputError if the project has no such delivery."""
     with acting(engine, Right.CHANGE, project_id) as session:
         if not rows.send_again(session, project_id, delivery_id, now()):
             raise InputError("this message has been delivered or removed meanwhile: reload the page")

@@ -119,7 +119,7 @@ def _grouping(work: MatchWork, has_p: bool) -> Grouping:
 
 
 def _apart(result: Matches) -> list[str]:
-    """Return what the number of pairs holds, and how many rows the file has for them."""
+    """Explain what the number of pairs includes, and how many rows the file has."""
     words = [f"The file of pairs has {counted(result.rows, 'row')}, one for each pair of ids."]
     if result.below:
         words.insert(0, f"{result.below:,} of the pairs score below the threshold: they are known to match.")

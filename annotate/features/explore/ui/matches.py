@@ -78,7 +78,7 @@ def threshold_slider(round_: Round, scored: Scored, key: str) -> float:
 
 
 def _apart(above: Scored, threshold: float, several: int) -> list[str]:
-    """Return what the number of matches holds, and what it does not."""
+    """Explain what the number of matches includes and leaves out."""
     below = int((above.score < np.float32(threshold)).sum())
     words = ["Pairs of texts, without known non-matches."]
     if below:

@@ -20,7 +20,7 @@ from allpairs.db.domain import Kind
 from allpairs.db.projects.items import LONGEST_SEARCH
 from allpairs.db.results.explorations import Search
 
-MOST_HITS = 20  # of its hits
+MOST_HITS = 20  # hits of a search
 TYPED = "New text"
 ITEM = "Text of the project"
 

@@ -54,7 +54,7 @@ def _row(project_id: int, pair: ShownPair, note: str, is_offered: bool) -> None:
             for column, segments in zip(st.columns(2, gap="small"), sides, strict=True):
                 column.html(f"<div dir='auto' style='{TEXT}'>{marked(segments)}</div>")
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.caption(" · ".join(filter(None, [note, pair_figures(pair), *known(pair)])))
+            st.caption(" · ".join(filter(None, [note, score_in_words(pair.score, pair.p), *known(pair)])))
             if is_offered:
                 _pick_button(project_id, pair)
         why_so(pair.why)
@@ -112,11 +112,6 @@ def _pick(key: str, project_id: int, annotator_name: str, pair: ShownPair) -> No
     except InputError as problem:
         outcome = f"It cannot be labelled: {problem}."
     st.session_state[LAST_PICK] = key, outcome
-
-
-def pair_figures(pair: ShownPair) -> str:
-    """Return score and p in words."""
-    return score_in_words(pair.score, pair.p)
 
 
 def known(pair: ShownPair) -> list[str]:

@@ -30,7 +30,7 @@ W = TypeVar("W", bound=RunOrExperiment)
 
 
 def running(runs: Sequence[W], read: Callable[[], Sequence[W]], standing: Callable[[W], None]) -> None:
-    """Draw every one that is running and keep it up to date; redraw the page when one has ended.
+    """Draw all that are running and keep them up to date; redraw the page when one has ended.
 
     read: returns all anew; standing: draws the progress of one.
     """
