@@ -30,7 +30,7 @@ import pandas as pd
 from allpairs.db.corpus import graph
 from allpairs.db.identity import identity
 from allpairs.learner.published import ADAPTERS, Options, Titles
-from allpairs.learner.published.released import Released, tables_of, write_table
+from allpairs.learner.published.released import Released, tables_of, write_csv_table
 from benchmarks.common import ROOT
 from benchmarks.data.quip_datasets import quip_tables
 
@@ -236,7 +236,7 @@ def _write(released: Released, names: dict[str, str], out: Path) -> None:
     """Write these tables of the data set to the folder under the names in the README's commands."""
     tables, _ = tables_of(released, "test")
     for table, name in names.items():
-        write_table(tables[table], out / f"{released.name}_{name}.csv")
+        write_csv_table(tables[table], out / f"{released.name}_{name}.csv")
 
 
 if __name__ == "__main__":

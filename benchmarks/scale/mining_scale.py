@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from allpairs.learner.light.catalog.mining import Margin
-from allpairs.learner.pipelines.mining.margin import mine
+from allpairs.learner.pipelines.mining.margin import mine_pairs
 
 BLOCK = 8_192
 PAPER = (40e6, 550e6)  # documents and sentences of the summaries of Joshi et al. (2022)
@@ -71,7 +71,7 @@ def measured(size: int, dimension: int) -> dict[str, float]:
         x, y = (_vectors(Path(folder) / f"{name}.npy", size, dimension, seed) for seed, name in enumerate("xy"))
         before = _peak()
         start = time.perf_counter()
-        found = mine(x, y, Margin())
+        found = mine_pairs(x, y, Margin())
         seconds = time.perf_counter() - start
         mib = _peak() - before
         assert len(found) == min(Margin().top, size)

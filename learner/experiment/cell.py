@@ -24,14 +24,14 @@ from allpairs.learner.loop.simulate import simulate
 from allpairs.learner.loop.simulated_labels import composition_of
 from allpairs.learner.models.encoder import load_encoder
 
-DONE = "done.json"
+FINISHED = "done.json"
 LABELS = "labels.csv"
 ROUNDS = "rounds.jsonl"
 MODEL = "model"
 BASE = "base.json"
 
 
-def read_corpus(files: Files, development: bool = False) -> Corpus:
+def load_split_corpus(files: Files, development: bool = False) -> Corpus:
     """Load the corpus with its split: the file's, else one that is the same for every seed. Raises InputError.
 
     development: with that of its development set, which has one.
@@ -59,7 +59,7 @@ def _columns(files: Files, side: Side) -> Columns:
 def is_done(cell: Cell, out: Path) -> bool:
     """Return whether the cell's folder holds the finished run of exactly this cell."""
     try:
-        stored = json.loads((out / cell.folder / DONE).read_text(encoding="utf-8"))
+        stored = json.loads((out / cell.folder / FINISHED).read_text(encoding="utf-8"))
         return Cell.model_validate(stored["cell"]) == cell
     except (OSError, ValueError, KeyError, TypeError):
         return False
@@ -82,21 +82,21 @@ def run_cell(cell: Cell, files: Files, out: Path, keep_models: bool, progress: P
     started = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    corpus = read_corpus(files)
-    beside = read_corpus(files, True) if files.development else None
+    corpus = load_split_corpus(files)
+    development = load_split_corpus(files, True) if files.development else None
     if cell.kind == "encoder" and files.labels is not None:
         run_encoder(corpus, cell.settings, files.labels, folder, progress)
     elif cell.concat is not None:
-        run_concat(corpus, cell.concat, _source(cell, out), folder, progress, beside)
+        run_concat(corpus, cell.concat, _source(cell, out), folder, progress, development)
     else:
         composition = composition_of(_source(cell, out)) if cell.settings.strategy == MATCHED else None
         encoder = load_encoder(cell.settings.encoder)
         start = partial(starting_vectors, out)
-        simulate(corpus, encoder, cell.settings, cell.rounds, folder, progress, composition, beside, start)
+        simulate(corpus, encoder, cell.settings, cell.rounds, folder, progress, composition, development, start)
     if not keep_models:
         shutil.rmtree(folder / MODEL, ignore_errors=True)
     mark = {"cell": cell.model_dump(mode="json"), "seconds": round(time.monotonic() - started, 1)}
-    with atomic_write(folder / DONE) as part:
+    with atomic_write(folder / FINISHED) as part:
         part.write_text(json.dumps(mark, indent=2), encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ SHARE = "share_positive"
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """A row after one round: means over `seeds` seeds of AP, of P@R20 and of the share of positive labels."""
 
     dataset: str
@@ -36,10 +36,10 @@ class Cost:
     share: float | None
 
 
-def points_of(results: Results, development: bool = False) -> list[Point]:
+def points_of(results: Results, development: bool = False) -> list[CurvePoint]:
     """Return every row after every round, in the experiment's order; development: on that set, where there is one."""
     return [
-        Point(
+        CurvePoint(
             dataset,
             row.name,
             records[0].round,
@@ -60,16 +60,16 @@ def _on_development(figures: dict[str, Mean]) -> dict[str, Mean]:
     }
 
 
-def costs_of(results: Results, points: Sequence[Point]) -> list[Cost]:
+def costs_of(results: Results, points: Sequence[CurvePoint]) -> list[Cost]:
     """Return what every row pays for each AP that the experiment lists, or else for its baseline's final AP."""
     return [cost for dataset in results.datasets for cost in _costs(results, dataset, points)]
 
 
-def _costs(results: Results, dataset: str, points: Sequence[Point]) -> Iterator[Cost]:
+def _costs(results: Results, dataset: str, points: Sequence[CurvePoint]) -> Iterator[Cost]:
     rows = [row.name for row in results.rows(dataset)]
     curves = {row: [point for point in points if (point.dataset, point.row) == (dataset, row)] for row in rows}
-    wanted = results.experiment.baseline
-    baseline = wanted if wanted in curves else rows[0]
+    named = results.experiment.baseline
+    baseline = named if named in curves else rows[0]
     for target in results.experiment.reach or [curves[baseline][-1].figures[AP].value]:
         spent = {row: _labels_to(curve, target) for row, curve in curves.items()}
         usual = spent[baseline]
@@ -78,5 +78,5 @@ def _costs(results: Results, dataset: str, points: Sequence[Point]) -> Iterator[
             yield Cost(dataset, row, target, labels, share)
 
 
-def _labels_to(curve: Sequence[Point], target: float) -> int | None:
+def _labels_to(curve: Sequence[CurvePoint], target: float) -> int | None:
     return next((point.labels for point in curve if AP in point.figures and point.figures[AP].value >= target), None)

@@ -27,15 +27,15 @@ def run_concat(
     counts = {"labels": len(labelled), "positives": labelled.positives}
     save_concat(scorer, folder / "model", backbone=concat.backbone, settings=concat.settings.model_dump(), **counts)
     method = Method(concat.method, concat.sample, concat.base)  # the same draws whatever the seed of the training
-    found = evaluate_corpus(str(folder / "model"), corpus, method, progress)
-    (folder / "evaluation.json").write_text(json.dumps(found), encoding="utf-8")
-    row = {**_figures(found), "round": 1, **counts, "trained": True, "stated": corpus.stated}
+    evaluation = evaluate_corpus(str(folder / "model"), corpus, method, progress)
+    (folder / "evaluation.json").write_text(json.dumps(evaluation), encoding="utf-8")
+    row = {**_figures(evaluation), "round": 1, **counts, "trained": True, "stated": corpus.stated}
     if development is not None:
         row["development"] = _figures(evaluate_corpus(str(folder / "model"), development, method, progress))
     (folder / "rounds.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
 
 
-def _figures(found: Mapping[str, Any]) -> dict[str, Any]:
+def _figures(evaluation: Mapping[str, Any]) -> dict[str, Any]:
     """Return the estimates of an evaluation, and how many pairs and positives it is of."""
-    estimates = {name: value for name, value in found.items() if isinstance(value, dict) and "value" in value}
-    return {**estimates, "pairs": found["pairs"], "evaluation_positives": found["positives"]}
+    estimates = {name: value for name, value in evaluation.items() if isinstance(value, dict) and "value" in value}
+    return {**estimates, "pairs": evaluation["pairs"], "evaluation_positives": evaluation["positives"]}

@@ -8,7 +8,7 @@ from typing import Any
 
 from allpairs.learner.experiment.paper import BERT, PAIRS, PAPER_BACKBONES, POSITIVES, printed
 from allpairs.learner.experiment.results import Record, Results
-from allpairs.learner.experiment.spec import Files, Row, settings_of
+from allpairs.learner.experiment.spec import Files, GridRow, settings_of
 from allpairs.learner.reports.tables import NONE, grid
 
 # Labels that the paper trains on: those of its ten (QQP) or four rounds, unless a strategy has a number of its own.
@@ -55,7 +55,7 @@ def conditions_of(results: Results) -> list[Conditions]:
     return [conditions_of_row(results, name, row) for name in results.datasets for row in results.rows(name)]
 
 
-def conditions_of_row(results: Results, dataset: str, row: Row) -> Conditions:
+def conditions_of_row(results: Results, dataset: str, row: GridRow) -> Conditions:
     """Return the conditions of a row on a data set."""
     files = results.experiment.datasets[dataset]
     last = results.last(dataset, row.name)[0]
@@ -78,9 +78,9 @@ def conditions_of_row(results: Results, dataset: str, row: Row) -> Conditions:
     )
 
 
-def _strategy(results: Results, row: Row) -> str | None:
+def _strategy(results: Results, row: GridRow) -> str | None:
     """Return the strategy that collected the labels."""
-    source = next((other for other in results.experiment.rows if other.name == row.labels), row)
+    source = next((candidate for candidate in results.experiment.rows if candidate.name == row.labels), row)
     return source.strategy if row.kind == "concat" else row.strategy
 
 
@@ -95,8 +95,8 @@ def _marks(files: Files, encoder: str, is_concat: bool, strategy: str | None, la
         yield "P"
 
 
-def _close(ours: float, theirs: float) -> bool:
-    return abs(ours - theirs) <= NEAR * theirs
+def _close(count: float, printed_count: float) -> bool:
+    return abs(count - printed_count) <= NEAR * printed_count
 
 
 def _titles(folder: Path) -> bool | None:
@@ -125,6 +125,7 @@ def conditions_markdown(lines: list[Conditions]) -> str:
         ]
         for line in lines
     ]
-    told = " ".join(f"{mark}: {what}." for mark, what in MARKS.items() if any(mark in line.marks for line in lines))
+    marks = {mark for line in lines for mark in line.marks}
+    legend = " ".join(f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in marks)
     orders = "Each pair of one list is labelled and counted once; the paper may count both orders."
-    return f"### Conditions\n\n{grid(header, body, numbers=False)}\n{orders} {told}\n".rstrip(" \n") + "\n"
+    return f"### Conditions\n\n{grid(header, body, numbers=False)}\n{orders} {legend}\n".rstrip(" \n") + "\n"

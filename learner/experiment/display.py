@@ -25,9 +25,9 @@ def grid_bar() -> Iterator[Progress]:
 
 
 def _drawing(bar: "tqdm[Any]") -> Progress:
-    def show(words: str, done: float) -> None:
+    def show(words: str, share: float) -> None:
         bar.set_description_str(words, refresh=False)
-        bar.update(max(0.0, done - bar.n))
+        bar.update(max(0.0, share - bar.n))
         bar.refresh()
 
     return show
@@ -37,10 +37,10 @@ class _Lines:
     """Prints how many runs are done each time that number changes."""
 
     def __init__(self) -> None:
-        self.said = ""
+        self.printed = ""
 
-    def __call__(self, words: str, done: float) -> None:
+    def __call__(self, words: str, share: float) -> None:
         counted = words.split(" · ")[0]
-        if counted != self.said:
-            self.said = counted
+        if counted != self.printed:
+            self.printed = counted
             print(counted, file=sys.stderr, flush=True)

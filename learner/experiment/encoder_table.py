@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from allpairs.learner.experiment.cell import DONE
+from allpairs.learner.experiment.cell import FINISHED
 from allpairs.learner.experiment.encoders import HELD_OUT, LINE, ap_of
 from allpairs.learner.experiment.spec import Experiment, cells_of
 from allpairs.learner.reports.tables import grid, number
@@ -15,7 +15,7 @@ from allpairs.learner.reports.tables import grid, number
 # of the bootstrap over labels
 DRAWS = 1_000
 TAILS = (0.025, 0.975)
-WHAT = (
+EXPLANATION = (
     "All figures are by the cosine alone. *AP over all pairs*: of the evaluation items, by known pairs, trained on all "
     "labels. *AP on labels*: each label is scored by an encoder trained on the other four fifths, with the bootstrap's "
     "95% interval. *Gain*: over the first encoder, on the same labels. *Near*: the share of positive labels whose "
@@ -55,18 +55,18 @@ class EncoderFigures:
 
 def encoder_figures(experiment: Experiment, out: Path) -> list[EncoderFigures]:
     """Read the finished runs; return the figures of each encoder, the best first: by all pairs, else by labels."""
-    found: list[EncoderFigures] = []
+    figures: list[EncoderFigures] = []
     for dataset in experiment.datasets:
         runs = {row.name: _runs(experiment, out, dataset, row.name) for row in experiment.rows}
-        done = {name: of for name, of in runs.items() if of}
+        finished = {name: seeds for name, seeds in runs.items() if seeds}
         encoders = {row.name: row.backbone for row in experiment.rows}
-        first = next(iter(done), "")
+        first = next(iter(finished), "")
         lines = [
-            _figures(dataset, name, encoders[name], of, done[first] if name != first else None)
-            for name, of in done.items()
+            _figures(dataset, name, encoders[name], seeds, finished[first] if name != first else None)
+            for name, seeds in finished.items()
         ]
-        found += sorted(lines, key=lambda line: -line.figures.get("all_pairs_ap", line.figures["labels_ap"]))
-    return found
+        figures += sorted(lines, key=lambda line: -line.figures.get("all_pairs_ap", line.figures["labels_ap"]))
+    return figures
 
 
 Run = tuple[dict[str, float], np.ndarray, np.ndarray]  # figures, scores of labels held out, the labels
@@ -74,27 +74,27 @@ Run = tuple[dict[str, float], np.ndarray, np.ndarray]  # figures, scores of labe
 
 def _runs(experiment: Experiment, out: Path, dataset: str, row: str) -> dict[int, Run]:
     """Return the finished runs of a row by seed."""
-    found = {}
+    runs = {}
     for cell in cells_of(experiment):
         folder = out / cell.folder
-        if (cell.dataset, cell.row) == (dataset, row) and (folder / DONE).is_file():
+        if (cell.dataset, cell.row) == (dataset, row) and (folder / FINISHED).is_file():
             line = json.loads((folder / LINE).read_text(encoding="utf-8"))
             figures = {name: float(value["value"]) for name, value in line.items() if isinstance(value, dict)}
-            held = json.loads((folder / HELD_OUT).read_text(encoding="utf-8"))
-            found[cell.seed] = figures, np.array(held["score"]), np.array(held["label"])
-    return found
+            held_out = json.loads((folder / HELD_OUT).read_text(encoding="utf-8"))
+            runs[cell.seed] = figures, np.array(held_out["score"]), np.array(held_out["label"])
+    return runs
 
 
 def _figures(
     dataset: str, row: str, encoder: str, runs: dict[int, Run], first: dict[int, Run] | None
 ) -> EncoderFigures:
-    figures = {name: float(np.mean([one[0][name] for one in runs.values()])) for name in next(iter(runs.values()))[0]}
-    own = _resampled(runs)
-    interval = tuple(np.quantile(own, TAILS).tolist())
+    figures = {name: float(np.mean([run[0][name] for run in runs.values()])) for name in next(iter(runs.values()))[0]}
+    resampled = _resampled(runs)
+    interval = tuple(np.quantile(resampled, TAILS).tolist())
     gain = None
     if first is not None:
-        by = figures["labels_ap"] - float(np.mean([one[0]["labels_ap"] for one in first.values()]))
-        gain = (by, *np.quantile(own - _resampled(first), TAILS).tolist())
+        difference = figures["labels_ap"] - float(np.mean([run[0]["labels_ap"] for run in first.values()]))
+        gain = (difference, *np.quantile(resampled - _resampled(first), TAILS).tolist())
     return EncoderFigures(dataset, row, encoder, figures, interval, gain)
 
 
@@ -102,12 +102,12 @@ def _resampled(runs: dict[int, Run]) -> np.ndarray:
     """Return AP, the mean over seeds, of resampled labels: the same draws for every encoder, (draws,)."""
     label = next(iter(runs.values()))[2]
     rng = np.random.default_rng(0)
-    found = list[float]()
-    while len(found) < DRAWS:
+    means = list[float]()
+    while len(means) < DRAWS:
         drawn = rng.integers(len(label), size=len(label))
         if 0 < label[drawn].sum() < len(label):
-            found.append(float(np.mean([ap_of(score[drawn], label[drawn]) for _, score, _ in runs.values()])))
-    return np.array(found)
+            means.append(float(np.mean([ap_of(score[drawn], label[drawn]) for _, score, _ in runs.values()])))
+    return np.array(means)
 
 
 def encoder_markdown(lines: list[EncoderFigures]) -> str:
@@ -133,4 +133,4 @@ def encoder_markdown(lines: list[EncoderFigures]) -> str:
         ]
         for line in lines
     ]
-    return f"### Encoders\n\n{WHAT}\n\n{grid(header, body)}"
+    return f"### Encoders\n\n{EXPLANATION}\n\n{grid(header, body)}"

@@ -66,12 +66,13 @@ def run_encoder(corpus: Corpus, settings: Settings, labels: Path, folder: Path, 
 
 def training_labels(dataset: Dataset, labelled: Labelled) -> Labelled:
     """Return the labels of training pairs. Raises InputError if they have fewer than ten of a class."""
-    kept = np.isin(labelled.left, dataset.train_left) & np.isin(labelled.right, dataset.train_right)
-    found = labelled.take(kept)
-    if min(found.positives, len(found) - found.positives) < LEAST:
-        what = f"{found.positives} positive and {len(found) - found.positives} negative labels of training pairs"
-        raise InputError(f"{what} are too few to compare encoders: label until there are {LEAST} of each")
-    return found
+    in_training = np.isin(labelled.left, dataset.train_left) & np.isin(labelled.right, dataset.train_right)
+    training = labelled.take(in_training)
+    negatives = len(training) - training.positives
+    if min(training.positives, negatives) < LEAST:
+        counts = f"{training.positives} positive and {negatives} negative labels of training pairs"
+        raise InputError(f"{counts} are too few to compare encoders: label until there are {LEAST} of each")
+    return training
 
 
 def share_near(dataset: Dataset, vectors: np.ndarray, labelled: Labelled) -> float:
@@ -79,13 +80,14 @@ def share_near(dataset: Dataset, vectors: np.ndarray, labelled: Labelled) -> flo
     positive = np.flatnonzero(labelled.label == 1)
     left = labelled.left[positive]
     right = labelled.right[positive]
-    others = vectors[dataset.right]
+    right_vectors = vectors[dataset.right]
     better = np.empty(len(positive), dtype=np.int64)
-    for at in range(0, len(positive), QUERIES):
-        some = slice(at, at + QUERIES)
-        own = np.einsum("nd,nd->n", vectors[left[some]], vectors[right[some]])
-        better[some] = (vectors[left[some]] @ others.T >= own[:, None] - TIE).sum(1)  # ties and the text itself too
-    return float((better - 1 - int(dataset.symmetric) < NEAR).mean())  # in one list a text is itself the nearest
+    for start in range(0, len(positive), QUERIES):
+        chunk = slice(start, start + QUERIES)
+        cosine = np.einsum("nd,nd->n", vectors[left[chunk]], vectors[right[chunk]])
+        better[chunk] = (vectors[left[chunk]] @ right_vectors.T >= cosine[:, None] - TIE).sum(1)
+    # a tie counts, and so does the text itself; in one list a text is itself the nearest
+    return float((better - 1 - int(dataset.symmetric) < NEAR).mean())
 
 
 def _over_all_pairs(
@@ -104,11 +106,11 @@ def held_out_scores(
     """Return the logit of each label by an encoder trained without it and others of its left text, (n,)."""
     start = {name: value.clone() for name, value in encoder.model.state_dict().items()}
     logits = np.empty(len(labelled))
-    for at, (rest, held) in enumerate(_folds(labelled, settings.seed)):
+    for fold, (rest, held_out) in enumerate(_folds(labelled, settings.seed)):
         encoder.model.load_state_dict(start)
-        part = part_of(progress, at / FOLDS, (at + 1) / FOLDS)
+        part = part_of(progress, fold / FOLDS, (fold + 1) / FOLDS)
         layer = train(encoder, dataset.texts, labelled.take(rest), settings, part)
-        logits[held] = layer.logit(cosines(encoder, dataset.texts, labelled.take(held)))
+        logits[held_out] = layer.logit(cosines(encoder, dataset.texts, labelled.take(held_out)))
     encoder.model.load_state_dict(start)
     return logits
 
@@ -119,9 +121,9 @@ def _folds(labelled: Labelled, seed: int) -> list[tuple[np.ndarray, np.ndarray]]
     groups = labelled.left
     if len(np.unique(groups)) >= FOLDS:
         grouped = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
-        found = list(grouped.split(label, label, groups))
-        if all(0 < label[rest].sum() < len(rest) for rest, _ in found):
-            return found
+        folds = list(grouped.split(label, label, groups))
+        if all(0 < label[rest].sum() < len(rest) for rest, _ in folds):
+            return folds
     return list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(label, label))
 
 

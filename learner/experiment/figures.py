@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from allpairs.learner.experiment.comparison import SHARE, Point
+from allpairs.learner.experiment.comparison import SHARE, CurvePoint
 from allpairs.learner.experiment.paper import AP
 from allpairs.learner.experiment.results import Results
 from allpairs.learner.experiment.writing import point_rows
@@ -36,7 +36,7 @@ class Figure:
     name: str
     title: str
     dataset: str
-    points: Sequence[Point]
+    points: Sequence[CurvePoint]
 
     @property
     def stem(self) -> str:
@@ -44,34 +44,34 @@ class Figure:
         return f"{self.name}-{self.dataset}".replace(" ", "-")
 
 
-def figures_of(results: Results, points: Sequence[Point]) -> list[Figure]:
+def curve_figures(results: Results, points: Sequence[CurvePoint]) -> list[Figure]:
     """Return Figures 3 and 4 for every data set that has their strategies, and the curves of all simulated rows."""
-    found = []
+    figures = []
     for dataset in results.datasets:
         simulated = [row for row in results.rows(dataset) if row.kind == "cosine"]
         first = {row.strategy: row.name for row in reversed(simulated)}
-        where = " (development set)" if results.experiment.datasets[dataset].development else ""
+        suffix = " (development set)" if results.experiment.datasets[dataset].development else ""
         for name, (title, strategies) in STRATEGIES.items():
             if all(strategy in first for strategy in strategies[:2]):
                 rows = [first[strategy] for strategy in strategies if strategy in first]
-                found.append(Figure(name, title + where, dataset, _of(points, dataset, rows)))
+                figures.append(Figure(name, title + suffix, dataset, _of(points, dataset, rows)))
         rows = [row.name for row in simulated]
-        found.append(Figure("curves", f"All rows{where}", dataset, _of(points, dataset, rows)))
-    return found
+        figures.append(Figure("curves", f"All rows{suffix}", dataset, _of(points, dataset, rows)))
+    return figures
 
 
-def _of(points: Sequence[Point], dataset: str, rows: Sequence[str]) -> list[Point]:
+def _of(points: Sequence[CurvePoint], dataset: str, rows: Sequence[str]) -> list[CurvePoint]:
     return [point for row in rows for point in points if (point.dataset, point.row) == (dataset, row)]
 
 
-def data_of(figure: Figure) -> list[dict[str, Any]]:
+def curve_rows(figure: Figure) -> list[dict[str, Any]]:
     """Return one dictionary for each point of the figure: the contents of its CSV file and of the chart."""
     return point_rows(figure.points, list(PANELS))
 
 
-def panel(figure: Figure, measure: str) -> Plot:
+def curve_panel(figure: Figure, measure: str) -> Plot:
     """Plot one measure against the labels spent: a line with points for each row, its interval over seeds as a band."""
-    (title, form), data = PANELS[measure], pd.DataFrame(data_of(figure))
+    (title, form), data = PANELS[measure], pd.DataFrame(curve_rows(figure))
     base = alt.Chart(data).encode(x=_spent(figure), color=_colour(figure))
     scale = alt.Scale(domain=_around(data[measure]), nice=False, zero=False)
     y = alt.Y(f"{measure}:Q", title=title, axis=alt.Axis(format=form, tickCount=6), scale=scale)
@@ -86,7 +86,8 @@ def panel(figure: Figure, measure: str) -> Plot:
 
 def page_panel(figure: Figure, measure: str) -> dict[str, Any]:
     """Return the panel as Vega-Lite for a page, where the height of a chart includes its axes and legend."""
-    return panel(figure, measure).properties(height=HEIGHT + 60 + LEGEND_ROW * -(-len(_rows(figure)) // 2)).to_dict()
+    height = HEIGHT + 60 + LEGEND_ROW * -(-len(_rows(figure)) // 2)
+    return curve_panel(figure, measure).properties(height=height).to_dict()
 
 
 def _around(values: "pd.Series[float]") -> list[float]:
@@ -144,5 +145,5 @@ def describe(figure: Figure, measure: str) -> str:
 def draw(figure: Figure, folder: Path) -> None:
     """Save both panels side by side as PNG and SVG in the folder."""
     title = f"{figure.title}, {figure.dataset}"
-    both = alt.hconcat(*(panel(figure, measure).properties(width=WIDTH) for measure in PANELS), title=title)
-    save_chart(both, folder / figure.stem)
+    panels = alt.hconcat(*(curve_panel(figure, measure).properties(width=WIDTH) for measure in PANELS), title=title)
+    save_chart(panels, folder / figure.stem)

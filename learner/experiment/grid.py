@@ -16,7 +16,7 @@ from allpairs.db.domain import batch_size_of
 from allpairs.db.files.atomic import atomic_write
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.experiment.cell import is_done, rounds_done
-from allpairs.learner.experiment.process import Run, Work, start
+from allpairs.learner.experiment.process import CellRun, CellWork, start_cell
 from allpairs.learner.experiment.spec import Cell, Experiment, cells_of
 from allpairs.learner.experiment.starting_vectors import FOLDER
 
@@ -25,13 +25,13 @@ LOOK = 0.5  # seconds between two checks of the processes, and two reports
 
 
 @dataclass
-class Standing:
+class CellStanding:
     """The state of a cell: waiting, running, done or failed (with the reason)."""
 
     cell: Cell
     state: str = "waiting"
     error: str | None = None
-    run: Run | None = None
+    run: CellRun | None = None
 
     def as_dict(self) -> dict[str, Any]:
         cell = self.cell
@@ -64,7 +64,8 @@ class Grid:
         self.out = out
         self.free = list(devices)
         self.threads = max(1, torch.get_num_threads() // len(devices))
-        self.standings = [Standing(cell, "done" if is_done(cell, out) else "waiting") for cell in cells_of(experiment)]
+        cells = cells_of(experiment)
+        self.standings = [CellStanding(cell, "done" if is_done(cell, out) else "waiting") for cell in cells]
         self.left = len(self.standings) - self.count("done")
         self.out.mkdir(parents=True, exist_ok=True)
         self._store()
@@ -74,7 +75,7 @@ class Grid:
         return sum(standing.state == state for standing in self.standings)
 
     @property
-    def failed(self) -> list[Standing]:
+    def failed(self) -> list[CellStanding]:
         return [standing for standing in self.standings if standing.state == "failed"]
 
     def step(self) -> bool:
@@ -100,9 +101,9 @@ class Grid:
 
     def report(self) -> tuple[str, float]:
         """Return the current work in words, and the share done of what was left at the start, 0 to 1."""
-        done = self.count("done") + self.count("failed") - (len(self.standings) - self.left)
+        finished = self.count("done") + self.count("failed") - (len(self.standings) - self.left)
         parts = [standing_share(standing, self.out) for standing in self.standings if standing.run]
-        return self._words(), (done + sum(parts)) / max(1, self.left)
+        return self._words(), (finished + sum(parts)) / max(1, self.left)
 
     def _words(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
@@ -113,7 +114,7 @@ class Grid:
         more = f" and {len(running) - 1} more" if len(running) > 1 else ""
         return f"{counted} · {_stage(running[0], self.out)}{more}"
 
-    def _running(self) -> list[Run]:
+    def _running(self) -> list[CellRun]:
         return [standing.run for standing in self.standings if standing.run is not None]
 
     def _collect(self) -> None:
@@ -144,9 +145,9 @@ class Grid:
                 standing.run = self._launch(standing.cell)
                 standing.state = "running"
 
-    def _launch(self, cell: Cell) -> Run:
+    def _launch(self, cell: Cell) -> CellRun:
         files = self.experiment.datasets[cell.dataset]
-        return start(Work(cell, files, self.out, self.experiment.keep_models, self.free.pop(0), self.threads))
+        return start_cell(CellWork(cell, files, self.out, self.experiment.keep_models, self.free.pop(0), self.threads))
 
     def _store(self) -> None:
         """Write the state to its file by an atomic write."""
@@ -160,13 +161,13 @@ class Grid:
             part.write_text(json.dumps(state, indent=2), encoding="utf-8")
 
 
-def standing_share(standing: Standing, out: Path) -> float:
+def standing_share(standing: CellStanding, out: Path) -> float:
     """Return the share of a running cell that is done: of an encoder what it says, else from its finished rounds.
 
     Assumes that half of the cost is the same in every round (encoding, measuring), and half grows with its labels.
     """
     if standing.cell.kind == "encoder":
-        return standing.run.done if standing.run else 0.0
+        return standing.run.share if standing.run else 0.0
     settings = standing.cell.settings
     rounds = standing.cell.rounds
     sizes = [batch_size_of(number, settings.first, settings.growth, settings.growth_kind) for number in range(rounds)]
@@ -175,10 +176,10 @@ def standing_share(standing: Standing, out: Path) -> float:
     return sum(costs[: rounds_done(standing.cell, out)]) / 2
 
 
-def _stage(standing: Standing, out: Path) -> str:
+def _stage(standing: CellStanding, out: Path) -> str:
     assert standing.run is not None  # only for a running one
     run = standing.run
     cell = standing.cell
     number = min(rounds_done(cell, out) + 1, cell.rounds)
-    where = "" if cell.concat or cell.kind == "encoder" else f"round {number} of {cell.rounds}, "
-    return f"{cell.title}: {where}{run.stage}"
+    round_words = "" if cell.concat or cell.kind == "encoder" else f"round {number} of {cell.rounds}, "
+    return f"{cell.title}: {round_words}{run.stage}"

@@ -18,12 +18,12 @@ from allpairs.learner.runtime import lifetime
 from allpairs.learner.runtime.device import default_device
 from allpairs.learner.runtime.training_group import PROCESSES
 
-EVERY = 0.2  # seconds between two messages
+INTERVAL = 0.2  # seconds between two messages
 ERROR = "error.txt"
 
 
 @dataclass(frozen=True)
-class Work:
+class CellWork:
     """The task of a process: a cell, its files, the output folder, and its share of the machine."""
 
     cell: Cell
@@ -35,14 +35,14 @@ class Work:
 
 
 @dataclass
-class Run:
+class CellRun:
     """A running cell: its stage, the share of it that is done and, once it has ended, the error, if any."""
 
-    work: Work
+    work: CellWork
     process: multiprocessing.process.BaseProcess
     pipe: connection.Connection
     stage: str = "start"
-    done: float = 0.0
+    share: float = 0.0
     error: str | None = None
 
     @property
@@ -57,7 +57,7 @@ class Run:
                 if kind == "failed":
                     self.error = content
                 else:
-                    self.stage, self.done = content
+                    self.stage, self.share = content
         except (EOFError, OSError):
             pass  # the process has ended: its exit code says how
 
@@ -66,8 +66,8 @@ class Run:
         self.listen()
         code = self.process.exitcode
         if code and self.error is None:
-            how = f"by signal {-code}, perhaps because memory ran out" if code < 0 else f"with code {code}"
-            return f"its process ended {how}: use fewer workers, fewer neighbours or a larger machine"
+            ending = f"by signal {-code}, perhaps because memory ran out" if code < 0 else f"with code {code}"
+            return f"its process ended {ending}: use fewer workers, fewer neighbours or a larger machine"
         return self.error
 
     def stop(self) -> None:
@@ -76,14 +76,14 @@ class Run:
         self.process.join()
 
 
-def start(work: Work) -> Run:
+def start_cell(work: CellWork) -> CellRun:
     """Start the cell in a new process."""
     context = multiprocessing.get_context(lifetime.START)
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=do, args=(work, sending), daemon=True)
     process.start()
     sending.close()  # so that the pipe closes with the process
-    return Run(work, process, receiving)
+    return CellRun(work, process, receiving)
 
 
 def checked_devices(devices: list[str], workers: int) -> list[str]:
@@ -98,18 +98,18 @@ def checked_devices(devices: list[str], workers: int) -> list[str]:
     return (devices or [default_device()]) * workers
 
 
-def do(work: Work, pipe: connection.Connection) -> None:
+def do(work: CellWork, pipe: connection.Connection) -> None:
     """Do the work in this process, and report to the parent through the pipe."""
     lifetime.end_with_parent()
     disable_progress_bar()
     _use(work.device, work.threads)
     spoken = 0.0
 
-    def tell(stage: str, done: float) -> None:
+    def tell(stage: str, share: float) -> None:
         nonlocal spoken
-        if time.monotonic() - spoken >= EVERY:
+        if time.monotonic() - spoken >= INTERVAL:
             spoken = time.monotonic()
-            pipe.send(("stage", (stage, done)))
+            pipe.send(("stage", (stage, share)))
 
     try:
         run_cell(work.cell, work.files, work.out, work.keep_models, tell)

@@ -10,7 +10,7 @@ from typing import Any
 from allpairs.db.domain import Stated
 from allpairs.learner.experiment.cell import BASE, ROUNDS, is_done
 from allpairs.learner.experiment.paper import NEAR
-from allpairs.learner.experiment.spec import Experiment, Row, cells_of
+from allpairs.learner.experiment.spec import Experiment, GridRow, cells_of
 from allpairs.learner.reports.means import Mean, mean_of
 
 EXACT = "exact"
@@ -21,7 +21,7 @@ DEVELOPMENT = "development_"  # before a figure's name: of the development set
 class Record:
     """One round of one cell: the labels spent, the positives among them, and every figure by name.
 
-    stated: which known pairs accuracy and F1 are of; before runs said it, those given. pairs, known: evaluation pairs
+    stated: which known pairs accuracy and F1 are measured on. pairs, known: evaluation pairs
     and positives among them. method: how average precision was measured. sampled: the intervals of figures that come
     from a sample, as (low, high).
     """
@@ -52,23 +52,23 @@ class Results:
     @property
     def datasets(self) -> list[str]:
         """The data sets with results, in the experiment's order."""
-        found = {record.dataset for record in self.records}
-        return [name for name in self.experiment.datasets if name in found]
+        measured = {record.dataset for record in self.records}
+        return [name for name in self.experiment.datasets if name in measured]
 
-    def rows(self, dataset: str) -> list[Row]:
+    def rows(self, dataset: str) -> list[GridRow]:
         """Return the rows with results on a data set, in the experiment's order."""
-        found = {record.row for record in self.records if record.dataset == dataset}
-        return [row for row in self.experiment.rows if row.name in found]
+        measured = {record.row for record in self.records if record.dataset == dataset}
+        return [row for row in self.experiment.rows if row.name in measured]
 
-    def row_of(self, dataset: str, wanted: Callable[[Row], bool]) -> Row | None:
+    def row_of(self, dataset: str, condition: Callable[[GridRow], bool]) -> GridRow | None:
         """Return the first of these rows that is wanted, or None."""
-        return next(filter(wanted, self.rows(dataset)), None)
+        return next(filter(condition, self.rows(dataset)), None)
 
     def rounds(self, dataset: str, row: str) -> list[list[Record]]:
         """Return the rounds of a row in order, each with the records of all seeds."""
-        mine = [record for record in self.records if (record.dataset, record.row) == (dataset, row)]
-        numbers = sorted({record.round for record in mine})
-        return [[record for record in mine if record.round == number] for number in numbers]
+        row_records = [record for record in self.records if (record.dataset, record.row) == (dataset, row)]
+        numbers = sorted({record.round for record in row_records})
+        return [[record for record in row_records if record.round == number] for number in numbers]
 
     def last(self, dataset: str, row: str) -> list[Record]:
         """Return the last round of a row: the records of all seeds."""
@@ -77,12 +77,12 @@ class Results:
 
 def means_of(records: Iterable[Record]) -> dict[str, Mean]:
     """Return the mean of every figure that all of these records have."""
-    found = list(records)
-    common = [name for name in found[0].figures if all(name in record.figures for record in found)]
-    return {name: mean_of([record.figures[name] for record in found]) for name in common}
+    seeds = list(records)
+    common = [name for name in seeds[0].figures if all(name in record.figures for record in seeds)]
+    return {name: mean_of([record.figures[name] for record in seeds]) for name in common}
 
 
-def read_results(experiment: Experiment, out: Path) -> Results:
+def read_cell_results(experiment: Experiment, out: Path) -> Results:
     """Read the results of the finished cells."""
     records = []
     near = dict[tuple[str, str], int]()
@@ -104,10 +104,10 @@ def near_of(base: Path, dataset: str, part: str) -> dict[tuple[str, str], int]:
 
 
 def _record(dataset: str, row: str, seed: int, line: dict[str, Any]) -> Record:
-    beside = {DEVELOPMENT + name: value for name, value in line.get("development", {}).items()}
+    development = {DEVELOPMENT + name: value for name, value in line.get("development", {}).items()}
     measured = {
         name: value["value"]
-        for name, value in {**line, **beside}.items()
+        for name, value in {**line, **development}.items()
         if isinstance(value, dict) and "value" in value
     }
     figures = {name: float(value) for name, value in measured.items() if value is not None and math.isfinite(value)}

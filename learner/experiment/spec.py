@@ -25,11 +25,11 @@ MethodName = Literal["exact", "near-random", "stratified"]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,59}$", strip_whitespace=True)]
 
 
-class Part(BaseModel):
+class SpecModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Files(Part):
+class Files(SpecModel):
     """The files of one data set, as `allpairs simulate` takes them, and which of the paper's data sets they are.
 
     columns: the text columns of each list and what they hold, as a project stores them, in place of `text_columns`.
@@ -51,7 +51,7 @@ class Files(Part):
     stated: Stated = Stated.CLOSED  # whether accuracy and F1 count the positives that closure adds
 
 
-class Row(Part):
+class GridRow(SpecModel):
     """One line of the tables: a strategy, ConcatBERT on the labels of another row, or an encoder on given labels.
 
     The settings of a concat row are those of `ConcatSettings`, those of other rows are those of projects.
@@ -69,7 +69,7 @@ class Row(Part):
     base: str = DEFAULT_ENCODER  # the encoder that tells near pairs from far ones in a sampled method
 
 
-class Concat(Part):
+class Concat(SpecModel):
     """How a ConcatBERT is trained and measured."""
 
     backbone: str
@@ -79,7 +79,7 @@ class Concat(Part):
     base: str = DEFAULT_ENCODER
 
 
-class Cell(Part):
+class Cell(SpecModel):
     """One run: a row on a data set with a seed. `digest` identifies the data; `source`: the cell whose labels it uses.
 
     Equal cells have equal results, so a finished run is recognised by its cell.
@@ -105,12 +105,12 @@ class Cell(Part):
         return f"{self.dataset} {self.row} seed {self.seed}"
 
 
-class Experiment(Part):
+class Experiment(SpecModel):
     """A grid: every row with every seed on every data set; `settings` apply to all rows."""
 
     name: str = Field(min_length=1, max_length=200)
     datasets: dict[Name, Files] = Field(min_length=1)
-    rows: list[Row] = Field(min_length=1)
+    rows: list[GridRow] = Field(min_length=1)
     seeds: list[Annotated[int, Field(ge=0, le=2**31 - 1)]] = Field([0], min_length=1)
     rounds: int = Field(4, ge=1)
     settings: dict[str, Any] = Field(default_factory=dict)
@@ -130,8 +130,8 @@ class Experiment(Part):
         _distinct("row", [row.name for row in self.rows])
         _distinct("seed", list(map(str, self.seeds)))
         for place, row in enumerate(self.rows):
-            _check_row(row, [other.name for other in self.rows[:place]])
-            source_of(self, row)
+            _check_row(row, [earlier.name for earlier in self.rows[:place]])
+            labels_row(self, row)
             settings_of(self, row, 0)
             concat_of(row, 0)
         _check_kinds(self)
@@ -151,13 +151,13 @@ def _check_kinds(experiment: Experiment) -> None:
             raise InputError(f'dataset {name!r} has no {needed}: name the file, {needed} = "…"')
 
 
-def _distinct(what: str, values: list[str]) -> None:
+def _distinct(kind: str, values: list[str]) -> None:
     twice = next((value for value in values if values.count(value) > 1), None)
     if twice is not None:
-        raise InputError(f"{what} {twice!r} occurs twice: give each {what} once")
+        raise InputError(f"{kind} {twice!r} occurs twice: give each {kind} once")
 
 
-def _check_row(row: Row, above: list[str]) -> None:
+def _check_row(row: GridRow, above: list[str]) -> None:
     if row.kind == "cosine" and row.strategy not in STRATEGIES:
         raise InputError(
             f"row {row.name!r}: strategy {row.strategy!r} is not known; {nearest_of(str(row.strategy), STRATEGIES)}"
@@ -172,32 +172,32 @@ def _check_row(row: Row, above: list[str]) -> None:
         )
 
 
-def source_of(experiment: Experiment, row: Row) -> Row | None:
+def labels_row(experiment: Experiment, row: GridRow) -> GridRow | None:
     """Return the row whose labels this one needs. Raises InputError if a matched row has none to match."""
-    wanted = row.labels
-    if wanted is not None:
-        return next(other for other in experiment.rows if other.name == wanted)
+    source = row.labels
+    if source is not None:
+        return next(candidate for candidate in experiment.rows if candidate.name == source)
     if row.strategy != MATCHED:
         return None
     above = experiment.rows[: experiment.rows.index(row)]
-    found = next((other for other in above if other.strategy == REFERENCE), None)
-    if found is None:
+    reference = next((candidate for candidate in above if candidate.strategy == REFERENCE), None)
+    if reference is None:
         raise InputError(f"row {row.name!r} needs the labels of an {REFERENCE} row: put such a row above it")
-    return found
+    return reference
 
 
-def settings_of(experiment: Experiment, row: Row, seed: int) -> Settings:
+def settings_of(experiment: Experiment, row: GridRow, seed: int) -> Settings:
     """Return the settings of the row's simulation with this seed. Raises InputError for an impossible name or value."""
-    own = {} if row.kind == "concat" else row.settings
-    own = {**own, "encoder": row.backbone} if row.kind == "encoder" else own
+    row_settings = {} if row.kind == "concat" else row.settings
+    row_settings = {**row_settings, "encoder": row.backbone} if row.kind == "encoder" else row_settings
     strategy = {} if row.strategy is None else {"strategy": row.strategy}
     try:
-        return Settings.model_validate({**experiment.settings, **own, **strategy, "seed": seed})
+        return Settings.model_validate({**experiment.settings, **row_settings, **strategy, "seed": seed})
     except ValidationError as error:
         raise InputError(f"row {row.name!r}: settings: {first_wrong(error, model=Settings)}") from None
 
 
-def concat_of(row: Row, seed: int) -> Concat | None:
+def concat_of(row: GridRow, seed: int) -> Concat | None:
     """Return how the row's ConcatBERT is trained with this seed; None for other rows. Raises InputError likewise."""
     if row.kind != "concat":
         return None
@@ -245,33 +245,35 @@ def _located(files: Files, folder: Path) -> Files:
 
 def cells_of(experiment: Experiment) -> list[Cell]:
     """Return every cell of the grid, seed by seed; a cell follows the one whose labels it needs."""
-    digests = {name: digest(files) for name, files in experiment.datasets.items()}
+    digests = {name: files_digest(files) for name, files in experiment.datasets.items()}
     cells: list[Cell] = []
     for seed in experiment.seeds:
-        for dataset, known in digests.items():
-            made: dict[str, Cell] = {}
+        for dataset, digest in digests.items():
+            row_cells: dict[str, Cell] = {}
             for row in experiment.rows:
-                made[row.name] = _cell(experiment, row, seed, dataset, known, made)
-            cells += made.values()
+                row_cells[row.name] = _cell(experiment, row, seed, dataset, digest, row_cells)
+            cells += row_cells.values()
     return cells
 
 
-def _cell(experiment: Experiment, row: Row, seed: int, dataset: str, known: str, made: dict[str, Cell]) -> Cell:
-    source = source_of(experiment, row)
+def _cell(
+    experiment: Experiment, row: GridRow, seed: int, dataset: str, digest: str, row_cells: dict[str, Cell]
+) -> Cell:
+    source = labels_row(experiment, row)
     return Cell(
         dataset=dataset,
-        digest=known,
+        digest=digest,
         row=row.name,
         seed=seed,
         rounds=1 if row.kind == "encoder" else row.rounds or experiment.rounds,
         settings=settings_of(experiment, row, seed),
         concat=concat_of(row, seed),
-        source=made[source.name] if source else None,
+        source=row_cells[source.name] if source else None,
         kind="encoder" if row.kind == "encoder" else "loop",
     )
 
 
-def digest(files: Files) -> str:
+def files_digest(files: Files) -> str:
     """Return the SHA-256 of the files' contents and of how they are read."""
     unread = {*PATHS, LABELS, "paper", "part"} | {name for name in LATER if getattr(files, name) == LATER[name]}
     read = files.model_dump(mode="json", exclude=unread)

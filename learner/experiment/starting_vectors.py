@@ -30,10 +30,10 @@ def starting_vectors(out: Path, encoder: Encoder, texts: Sequence[str], progress
 
 
 def _digest(encoder: Encoder, texts: Sequence[str]) -> str:
-    found = sha256(repr((encoder.distance, encoder.model.max_seq_length, encoder.model)).encode())
+    hasher = sha256(repr((encoder.distance, encoder.model.max_seq_length, encoder.model)).encode())
     for name, weight in encoder.model.state_dict().items():
-        found.update(name.encode())
-        found.update(weight.cpu().numpy().tobytes())
+        hasher.update(name.encode())
+        hasher.update(weight.cpu().numpy().tobytes())
     for text in texts:
-        found.update(f"{len(text)} {text}".encode())
-    return found.hexdigest()[:32]
+        hasher.update(f"{len(text)} {text}".encode())
+    return hasher.hexdigest()[:32]

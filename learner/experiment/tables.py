@@ -23,7 +23,7 @@ from allpairs.learner.experiment.paper import (
     printed,
 )
 from allpairs.learner.experiment.results import Record, Results, means_of
-from allpairs.learner.experiment.spec import Row
+from allpairs.learner.experiment.spec import GridRow
 from allpairs.learner.reports.means import Mean
 from allpairs.learner.search.exact import count_pairs
 
@@ -59,7 +59,7 @@ class Line:
     dataset: str
     row: str
     seeds: int
-    ours: Mapping[str, Mean]
+    means: Mapping[str, Mean]
     paper: Figures = field(default_factory=dict)
     sampled: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     marks: tuple[str, ...] = ()
@@ -76,11 +76,11 @@ class Table:
     note: str = ""
 
 
-def title_of(measure: str) -> str:
+def measure_title(measure: str) -> str:
     """Return the measure's display name."""
     for prefix, kind in ((COSINE, "CosineBERT"), (CONCAT, "ConcatBERT")):
         if measure.startswith(prefix):
-            return f"{kind} {title_of(measure.removeprefix(prefix))}"
+            return f"{kind} {measure_title(measure.removeprefix(prefix))}"
     return TITLES[measure]
 
 
@@ -121,10 +121,10 @@ def paper_tables(
 def _known_pairs(results: Results) -> str:
     """Return which pairs the figures of Table 2 are of."""
     closed = [record.stated == Stated.CLOSED for record in results.records]
-    which = "with the positives that closure adds" if all(closed) else "as they are given, without positives by closure"
+    closure = "with the positives that closure adds" if all(closed) else "as given, without positives by closure"
     if any(closed) and not all(closed):
-        which = "with the positives that closure adds in some runs, without them in others"
-    return f"P@R20 and AP are over all pairs, the other figures over the known ones ({which})."
+        closure = "with the positives that closure adds in some runs, without them in others"
+    return f"P@R20 and AP are over all pairs, the other figures over the known ones ({closure})."
 
 
 def _statistics(
@@ -134,13 +134,13 @@ def _statistics(
     for name, dataset in datasets.items():
         files = results.experiment.datasets[name]
         sides = {"train": (dataset, dataset.train_left, dataset.train_right)}
-        for part, other in (("dev", developments.get(name)), (files.part, dataset)):
-            if other is not None:
-                sides[part] = other, other.evaluation_left, other.evaluation_right
-        for part, of in sides.items():
-            counts = _counts(*of) | ({NEAR: results.near[name, part]} if (name, part) in results.near else {})
-            ours = {measure: Mean(float(count)) for measure, count in counts.items()}
-            yield Line(name, part, 0, ours, printed("table1", files.paper, part))
+        for part, measured in (("dev", developments.get(name)), (files.part, dataset)):
+            if measured is not None:
+                sides[part] = measured, measured.evaluation_left, measured.evaluation_right
+        for part, side in sides.items():
+            counts = _counts(*side) | ({NEAR: results.near[name, part]} if (name, part) in results.near else {})
+            means = {measure: Mean(float(count)) for measure, count in counts.items()}
+            yield Line(name, part, 0, means, printed("table1", files.paper, part))
 
 
 def _counts(dataset: Dataset, left: np.ndarray, right: np.ndarray) -> dict[str, int]:
@@ -181,39 +181,39 @@ def _models(results: Results) -> Iterator[Line]:
             cosine = _first(results, dataset, strategy)
             concat = cosine and _learner_from(results, dataset, cosine.name)
             if cosine and concat:
-                both = [
+                lines = [
                     (prefix, _line(results, "table6", dataset, row, strategy, _last(results, dataset, row)))
                     for prefix, row in ((COSINE, cosine), (CONCAT, concat))
                 ]
-                ours = {prefix + name: mean for prefix, line in both for name, mean in line.ours.items()}
-                sampled = {prefix + name: ends for prefix, line in both for name, ends in line.sampled.items()}
-                marks = tuple(mark for mark in MARKS if any(mark in line.marks for _, line in both))
-                yield replace(both[0][1], ours=ours, sampled=sampled, marks=marks)
+                means = {prefix + name: mean for prefix, line in lines for name, mean in line.means.items()}
+                sampled = {prefix + name: ends for prefix, line in lines for name, ends in line.sampled.items()}
+                marks = tuple(mark for mark in MARKS if any(mark in line.marks for _, line in lines))
+                yield replace(lines[0][1], means=means, sampled=sampled, marks=marks)
 
 
-def _first(results: Results, dataset: str, strategy: str) -> Row | None:
+def _first(results: Results, dataset: str, strategy: str) -> GridRow | None:
     return results.row_of(dataset, lambda row: row.kind == "cosine" and row.strategy == strategy)
 
 
-def _learner_from(results: Results, dataset: str, name: str) -> Row | None:
+def _learner_from(results: Results, dataset: str, name: str) -> GridRow | None:
     """Return the first concat row that is trained on the labels of this row."""
     return results.row_of(dataset, lambda row: row.kind == "concat" and row.labels == name)
 
 
-def _source(results: Results, row: Row) -> Row:
-    return next(other for other in results.experiment.rows if other.name == row.labels)
+def _source(results: Results, row: GridRow) -> GridRow:
+    return next(source for source in results.experiment.rows if source.name == row.labels)
 
 
-def _last(results: Results, dataset: str, row: Row, measures: Sequence[str] = RANKED) -> dict[str, Mean]:
+def _last(results: Results, dataset: str, row: GridRow, measures: Sequence[str] = RANKED) -> dict[str, Mean]:
     means = means_of(results.last(dataset, row.name))
     return {measure: means[measure] for measure in measures if measure in means}
 
 
-def _line(results: Results, table: str, dataset: str, row: Row, key: str, ours: Mapping[str, Mean]) -> Line:
+def _line(results: Results, table: str, dataset: str, row: GridRow, key: str, means: Mapping[str, Mean]) -> Line:
     paper = printed(table, results.experiment.datasets[dataset].paper, key)
     last = results.last(dataset, row.name)
     marks = conditions_of_row(results, dataset, row).marks if paper else ()
-    return Line(dataset, row.name, len(last), ours, paper, _sampled(last), marks)
+    return Line(dataset, row.name, len(last), means, paper, _sampled(last), marks)
 
 
 def _sampled(records: Sequence[Record]) -> dict[str, tuple[float, float]]:

@@ -13,18 +13,18 @@ import numpy as np
 from allpairs.db.corpus.files import file_errors_explained, read_rows
 from allpairs.db.errors import InputError
 from allpairs.learner.models.likely_sentence import sentences
-from allpairs.learner.pipelines.quip.asked import Asked, read_questions
-from allpairs.learner.published.released import Options, Table, write_table
+from allpairs.learner.pipelines.quip.asked import QuestionWithAnswers, read_questions
+from allpairs.learner.published.released import CsvTable, Options, write_csv_table
 
 DRAWN = 100  # seed pairs, and as many development pairs
 PAIR = ("x", "y")
-ASKED = ("x", "answer", "passage")
+ANSWERED = ("x", "answer", "passage")
 LISTED = ("id", "text")
 SQUAD = {"train": "train-v1.1.json", "test": "dev-v1.1.json"}
 XSUM_SPLIT = "XSum-TRAINING-DEV-TEST-SPLIT-90-5-5.json"
 XSUM_PARTS = ("train", "validation", "test")
 TABLES = (".jsonl", ".parquet", ".csv")
-Tables = dict[str, Table]
+Tables = dict[str, CsvTable]
 Article = tuple[str, str]  # document and summary
 
 
@@ -32,19 +32,23 @@ def read_squad(path: Path, options: Options) -> Tables:
     """Read SQuAD 1.1's two JSON files in the folder: train to mine in, dev to test. Raises InputError."""
     train, test = (read_questions(_there(path, name)) for name in SQUAD.values())
     order = _shuffled(len(train), options.seed)
-    passages = {text: f"p{row}" for row, text in enumerate(dict.fromkeys(one.passage for one in train))}
+    passages = {text: f"p{row}" for row, text in enumerate(dict.fromkeys(question.passage for question in train))}
     seeds, dev, rest = (
         [train[row] for row in order[part]] for part in (slice(DRAWN), slice(DRAWN, 2 * DRAWN), slice(2 * DRAWN, None))
     )
     return {
-        "seed": Table(ASKED, _answers(seeds)),
-        "dev": Table(ASKED, _answers(dev)),
-        "test": Table(ASKED, _answers(test)),
-        "questions": Table(LISTED, [(f"q{row}", one.question) for row, one in enumerate(rest)]),
-        "passages": Table(LISTED, [(name, text) for text, name in passages.items()]),
-        "gold": Table(
+        "seed": CsvTable(ANSWERED, _answers(seeds)),
+        "dev": CsvTable(ANSWERED, _answers(dev)),
+        "test": CsvTable(ANSWERED, _answers(test)),
+        "questions": CsvTable(LISTED, [(f"q{row}", question.question) for row, question in enumerate(rest)]),
+        "passages": CsvTable(LISTED, [(name, text) for text, name in passages.items()]),
+        "gold": CsvTable(
             ("id1", "id2", "answer"),
-            [(f"q{row}", passages[one.passage], answer) for row, one in enumerate(rest) for answer in one.answers],
+            [
+                (f"q{row}", passages[question.passage], answer)
+                for row, question in enumerate(rest)
+                for answer in question.answers
+            ],
         ),
     }
 
@@ -60,17 +64,17 @@ def read_xsum(path: Path, options: Options) -> Tables:
     seeds = [train[row] for row in order[:DRAWN]]
     rest = [train[row] for row in order[DRAWN:]]
     listed = [
-        (f"d{row}s{at}", line)
+        (f"d{row}s{number}", line)
         for row, (document, summary) in enumerate(rest)
-        for at, line in enumerate([summary, *(document[start:end] for start, end in sentences(document))])
+        for number, line in enumerate([summary, *(document[start:end] for start, end in sentences(document))])
     ]
     return {
-        "seed": Table(PAIR, seeds),
-        "dev": Table(PAIR, parts["validation"][:DRAWN]),
-        "test": Table(PAIR, parts["test"]),
-        "documents": Table(LISTED, [(f"d{row}", document) for row, (document, _) in enumerate(rest)]),
-        "sentences": Table(LISTED, listed),
-        "gold": Table(("id1", "id2"), [(f"d{row}", f"d{row}s0") for row in range(len(rest))]),
+        "seed": CsvTable(PAIR, seeds),
+        "dev": CsvTable(PAIR, parts["validation"][:DRAWN]),
+        "test": CsvTable(PAIR, parts["test"]),
+        "documents": CsvTable(LISTED, [(f"d{row}", document) for row, (document, _) in enumerate(rest)]),
+        "sentences": CsvTable(LISTED, listed),
+        "gold": CsvTable(("id1", "id2"), [(f"d{row}", f"d{row}s0") for row in range(len(rest))]),
     }
 
 
@@ -84,7 +88,7 @@ def write_few_shot(name: str, path: Path, folder: Path, options: Options) -> dic
         raise InputError(f"{path}: nothing is left for {short[0]}.csv: name the folder of the whole data set")
     folder.mkdir(parents=True, exist_ok=True)
     for part, table in tables.items():
-        write_table(table, folder / f"{part}.csv")
+        write_csv_table(table, folder / f"{part}.csv")
     return {f"{part}.csv": len(table.rows) for part, table in tables.items()}
 
 
@@ -98,20 +102,20 @@ def _shuffled(n: int, seed: int) -> list[int]:
     return np.random.default_rng(seed).permutation(n).tolist()
 
 
-def _answers(asked: Iterable[Asked]) -> list[tuple[str, str, str]]:
-    return [(one.question, answer, one.passage) for one in asked for answer in one.answers]
+def _answers(questions: Iterable[QuestionWithAnswers]) -> list[tuple[str, str, str]]:
+    return [(question.question, answer, question.passage) for question in questions for answer in question.answers]
 
 
 def _tables(path: Path) -> dict[str, list[Article]]:
     """Return the articles of the tables with the columns document and summary, such as train.jsonl."""
-    found = {}
+    articles = {}
     for part in XSUM_PARTS:
         files = [path / f"{part}{kind}" for kind in TABLES if (path / f"{part}{kind}").is_file()]
         if not files:
             raise InputError(f"{path}: neither {XSUM_SPLIT} nor {part}.jsonl is there: name the folder of XSum")
         rows = (row.values for row in read_rows(files[0], ("document", "summary")))
-        found[part] = _whole(rows)
-    return found
+        articles[part] = _whole(rows)
+    return articles
 
 
 def _summaries(path: Path) -> dict[str, list[Article]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from allpairs.db.corpus.cells import with_noun
 from allpairs.db.errors import InputError
-from allpairs.learner.published.qqp import label_of
+from allpairs.learner.published.qqp import duplicate_label
 from allpairs.learner.published.quora import read_quora
 from allpairs.learner.published.released import GivenPair, Options, Released, Text
 
@@ -32,7 +32,7 @@ def read_glue_qqp(path: Path, options: Options) -> Released:
                     questions.setdefault(question, text)
                     parts[question] = part
             if row.qid1 in questions and row.qid2 in questions:
-                pairs[part].append(GivenPair(row.qid1, row.qid2, label_of(row.label, file, number)))
+                pairs[part].append(GivenPair(row.qid1, row.qid2, duplicate_label(row.label, file, number)))
         if left_out := len(rows) + broken - len(pairs[part]):
             notes.append(f"Left out of {name}: {with_noun(left_out, 'row')} without six cells or two questions.")
     notes.append("The split is of pairs: measure with --held-out gold.csv what was trained on labels.csv.")

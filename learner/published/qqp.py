@@ -26,10 +26,10 @@ def read_qqp(path: Path, options: Options) -> Released:
     if (path / "questions.parquet").is_file():
         return _parquet(path)
     if path.is_dir():
-        found = [path / name for name in RELEASED_NAMES if (path / name).is_file()]
-        if not found:
+        files = [path / name for name in RELEASED_NAMES if (path / name).is_file()]
+        if not files:
             raise InputError(f"{path}: this folder has neither {RELEASED_NAMES[0]} nor questions.parquet")
-        path = found[0]
+        path = files[0]
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder; check the path")
     rows, broken = _csv(path) if ".csv" in path.suffixes else read_quora(path)
@@ -44,12 +44,12 @@ def _parquet(folder: Path) -> Released:
         left.append(Text(name, text))
         parts[name] = part
     rows = read_rows(folder / "duplicates.parquet", ("id1", "id2"))
-    gold = [GivenPair(one, other, 1) for _, (one, other) in rows]
+    gold = [GivenPair(id1, id2, 1) for _, (id1, id2) in rows]
     lone = len(parts) - len({name for pair in gold for name in (pair.id1, pair.id2)})
-    what = (
+    counts = (
         f"The files list {len(gold):,} duplicates and no negatives, and {lone:,} of their questions have no duplicate"
     )
-    note = f"{what}; the released file lists {RELEASED_DUPLICATES:,}: some true duplicates are unmarked here."
+    note = f"{counts}; the released file lists {RELEASED_DUPLICATES:,}: some true duplicates are unmarked here."
     return Released("qqp", left, None, gold, parts, notes=[note])
 
 
@@ -73,22 +73,22 @@ def _drawn(path: Path, rows: list[QuestionPair], broken: int, rng: np.random.Gen
                 texts.append(text)
             ends.append(positions[name])
         pair = min(ends), max(ends)
-        pairs[pair] = max(pairs.get(pair, 0), label_of(row.label, path, number))
+        pairs[pair] = max(pairs.get(pair, 0), duplicate_label(row.label, path, number))
     parts = draw_parts(texts, pairs, rng)
-    kept, conflicts = without_conflicts(texts, pairs)
+    consistent, conflicts = without_conflicts(texts, pairs)
     names = list(positions)
     return Released(
         "qqp",
         [Text(name, text) for name, text in zip(names, texts, strict=True)],
         None,
-        [GivenPair(names[i], names[j], label) for (i, j), label in kept.items()],
+        [GivenPair(names[i], names[j], label) for (i, j), label in consistent.items()],
         dict(zip(names, parts, strict=True)),
         conflicts,
         _odd(broken, empty, conflicts),
     )
 
 
-def label_of(value: str, path: Path, row: int) -> int:
+def duplicate_label(value: str, path: Path, row: int) -> int:
     """Return the label of a row, 1 or 0. Raises InputError for anything else."""
     if value not in ("0", "1"):
         raise bad(f"the label is {value!r}, not 0 or 1; fetch the file again", path, row, "is_duplicate")
@@ -102,4 +102,4 @@ def _odd(broken: int, empty: int, conflicts: int) -> list[str]:
         (empty, "pair", "with an empty question"),
         (conflicts, "given negative", "between questions that duplicates connect (closure wins)"),
     )
-    return [f"Left out: {with_noun(n, what)} {why}." for n, what, why in texts if n]
+    return [f"Left out: {with_noun(n, noun)} {reason}." for n, noun, reason in texts if n]

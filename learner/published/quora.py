@@ -25,7 +25,7 @@ def read_quora(path: Path) -> tuple[list[QuestionPair], int]:
 
     A question may span lines. Raises InputError if the file is not one.
     """
-    found: list[QuestionPair] = []
+    rows: list[QuestionPair] = []
     lines = broken = 0
     with file_errors_explained(path), opened(path) as stream:
         header = _cells(_decoded(stream.readline(), path, 1))
@@ -34,31 +34,31 @@ def read_quora(path: Path) -> tuple[list[QuestionPair], int]:
         texts = (_decoded(line, path, number) for number, line in enumerate(stream, 2))
         for cells in _rows(texts):
             if len(cells) == len(COLUMNS):
-                found.append(QuestionPair(*cells[1:]))
+                rows.append(QuestionPair(*cells[1:]))
             else:
                 broken += 1
             lines += 1
-    if not found:
+    if not rows:
         raise bad("there is a header but no row below it", path)
-    return found, broken
+    return rows, broken
 
 
 def _rows(lines: Iterator[str]) -> Iterator[list[str]]:
     """Yield the cells of each row; a line with too few cells is joined with those that follow, if that completes it."""
-    held = ""
+    pending = ""
     for line in lines:
-        cells = _cells(held + line)
-        if held and (len(cells) > len(COLUMNS) or len(held) > MAX_CELL):
-            yield _cells(held)
-            held = ""
+        cells = _cells(pending + line)
+        if pending and (len(cells) > len(COLUMNS) or len(pending) > MAX_CELL):
+            yield _cells(pending)
+            pending = ""
             cells = _cells(line)
         if len(cells) < len(COLUMNS):
-            held += line
+            pending += line
             continue
-        held = ""
+        pending = ""
         yield cells
-    if held.strip():
-        yield _cells(held)
+    if pending.strip():
+        yield _cells(pending)
 
 
 def _cells(text: str) -> list[str]:

@@ -44,7 +44,7 @@ class GivenPair(NamedTuple):
     label: int
 
 
-class Table(NamedTuple):
+class CsvTable(NamedTuple):
     """A table: the names of its columns, and its rows."""
 
     header: Sequence[str]
@@ -81,8 +81,8 @@ class Released:
     @property
     def present(self) -> list[str]:
         """The parts that there are, train first."""
-        here = set(self.parts.values())
-        return [part for part in PARTS if part in here]
+        present = set(self.parts.values())
+        return [part for part in PARTS if part in present]
 
 
 Reader = Callable[[Path, Options], Released]
@@ -92,9 +92,9 @@ def draw_parts(texts: Sequence[str], pairs: Iterable[tuple[int, int]], rng: np.r
     """Draw the part of each text; components of the pairs, and of equal texts, stay together (.5, .25, .25)."""
     first: dict[str, int] = {}
     same = [(first.setdefault(identity(text), i), i) for i, text in enumerate(texts)]
-    _, which = np.unique(graph.components(len(texts), chain(same, pairs)), return_inverse=True)
-    drawn = rng.choice(len(PARTS), size=which.max() + 1, p=SHARES)
-    return [PARTS[part] for part in drawn[which]]
+    _, component = np.unique(graph.components(len(texts), chain(same, pairs)), return_inverse=True)
+    drawn = rng.choice(len(PARTS), size=component.max() + 1, p=SHARES)
+    return [PARTS[part] for part in drawn[component]]
 
 
 def without_conflicts(
@@ -109,18 +109,18 @@ def without_conflicts(
     same = [(first.setdefault(identity(text), i), i) for i, text in enumerate(texts)]
     positives = (pair for pair, label in pairs.items() if label)
     component = graph.components(len(texts), chain(same, positives))
-    kept = {(i, j): label for (i, j), label in pairs.items() if label or component[i] != component[j]}
-    return kept, len(pairs) - len(kept)
+    consistent = {(i, j): label for (i, j), label in pairs.items() if label or component[i] != component[j]}
+    return consistent, len(pairs) - len(consistent)
 
 
-def evaluated_part(released: Released, wanted: str | None) -> str:
+def evaluated_part(released: Released, part: str | None) -> str:
     """Return the part to measure on: the wanted one, else the last there is. Raises InputError if it does not exist."""
-    others = [part for part in released.present if part != "train"]
-    if not others:
+    candidates = [name for name in released.present if name != "train"]
+    if not candidates:
         raise InputError(f"{released.name}: there is no part to measure on; it has {', '.join(released.present)}")
-    if wanted is not None and wanted not in others:
-        raise InputError(f"{released.name}: there is no part {wanted!r} to measure on: use {' or '.join(others)}")
-    return wanted or others[-1]
+    if part is not None and part not in candidates:
+        raise InputError(f"{released.name}: there is no part {part!r} to measure on: use {' or '.join(candidates)}")
+    return part or candidates[-1]
 
 
 def write_released(released: Released, evaluated: str, folder: Path) -> list[str]:
@@ -130,37 +130,37 @@ def write_released(released: Released, evaluated: str, folder: Path) -> list[str
         (folder / old).unlink(missing_ok=True)
     tables, notes = tables_of(released, evaluated)
     for name, table in tables.items():
-        write_table(table, folder / f"{name}.csv")
+        write_csv_table(table, folder / f"{name}.csv")
     return notes
 
 
-def tables_of(released: Released, evaluated: str) -> tuple[dict[str, Table], list[str]]:
+def tables_of(released: Released, evaluated: str) -> tuple[dict[str, CsvTable], list[str]]:
     """Return the tables left, right (two lists), gold and split, and notes.
 
     Items of the part `train` train, those of the evaluated one measure, others are not used. Where `test` is evaluated
     and there is a part `dev`, the table split-dev measures that instead: the development set of an experiment.
     """
     parts, moved = _one_part_each(released)
-    tables = {"left": Table(Text._fields, released.left)}
+    tables = {"left": CsvTable(Text._fields, released.left)}
     if released.right is not None:
-        tables["right"] = Table(Text._fields, released.right)
-    tables["gold"] = Table(GivenPair._fields, released.gold)
+        tables["right"] = CsvTable(Text._fields, released.right)
+    tables["gold"] = CsvTable(GivenPair._fields, released.gold)
     tables["split"] = _split(parts, evaluated)
     if evaluated == "test" and "dev" in released.present:
         tables["split-dev"] = _split(parts, "dev")
     if released.labels:
-        tables["labels"] = Table(GivenPair._fields, released.labels)
-    what = "is in two parts, and measures" if moved == 1 else "are in two parts, and measure"
-    return tables, [f"{with_noun(moved, 'text')} {what} only."] if moved else []
+        tables["labels"] = CsvTable(GivenPair._fields, released.labels)
+    verb = "is in two parts, and measures" if moved == 1 else "are in two parts, and measure"
+    return tables, [f"{with_noun(moved, 'text')} {verb} only."] if moved else []
 
 
-def _split(parts: Mapping[str, str], evaluated: str) -> Table:
+def _split(parts: Mapping[str, str], evaluated: str) -> CsvTable:
     splits = {"train": Split.TRAIN, evaluated: Split.EVALUATION}
     rows = [(name, Side.LEFT, splits[part]) for name, part in parts.items() if part in splits]
-    return Table(("id", "side", "split"), rows)
+    return CsvTable(("id", "side", "split"), rows)
 
 
-def write_table(table: Table, path: Path) -> None:
+def write_csv_table(table: CsvTable, path: Path) -> None:
     """Write the header and the rows as CSV."""
     write_csv(path, table.header, table.rows)
 

@@ -35,6 +35,6 @@ def read_amazon_google(path: Path, options: Options) -> Released:
         for side in ("left", "right")
     )
     rows = read_rows(path / "gold.csv.gz", ("id1", "id2", "label"))
-    gold = [GivenPair(one, other, int(label)) for _, (one, other, label) in rows]
+    gold = [GivenPair(id1, id2, int(label)) for _, (id1, id2, label) in rows]
     drawn = draw_parts([text for _, text in left], (), np.random.default_rng(options.seed))
     return Released("amazon_google", left, right, gold, dict(zip((name for name, _ in left), drawn, strict=True)))

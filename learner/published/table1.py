@@ -18,7 +18,7 @@ Encode = Callable[[list[str]], np.ndarray]  # texts -> unit vectors (n, d)
 
 
 @dataclass(frozen=True)
-class Part:
+class PartRows:
     """The rows of a part's left and right texts (ascending int64; one list: the same), and its known pairs."""
 
     left: np.ndarray
@@ -38,7 +38,7 @@ def load_written(folder: Path, released: Released) -> Corpus:
     return load_corpus(folder / "left.csv", right, folder / "gold.csv")
 
 
-def parts_of(corpus: Corpus, released: Released) -> dict[str, Part]:
+def parts_by_name(corpus: Corpus, released: Released) -> dict[str, PartRows]:
     """Return the parts by name. A text of two parts is in the later one, as in the file of splits."""
     names = released.present
     part_of = [_part(item.ids, released.parts, names) if item.side == Side.LEFT else "" for item in corpus.items]
@@ -47,12 +47,12 @@ def parts_of(corpus: Corpus, released: Released) -> dict[str, Part]:
     for pair in corpus.gold:
         if corpus.kind == Kind.BIPARTITE or part_of[pair.left] == part_of[pair.right]:
             gold[part_of[pair.left]].append(pair)
-    found = {}
+    parts = {}
     column = np.array(part_of)
     for name in names:
         left = np.flatnonzero(column == name)
-        found[name] = Part(left, left if corpus.kind == Kind.SYMMETRIC else rights, gold[name])
-    return found
+        parts[name] = PartRows(left, left if corpus.kind == Kind.SYMMETRIC else rights, gold[name])
+    return parts
 
 
 def _part(ids: Iterable[str], parts: Mapping[str, str], names: list[str]) -> str:
@@ -65,7 +65,7 @@ def statistics(corpus: Corpus, released: Released, encode: Encode | None = None)
     Those are the negatives among each text's 100 nearest neighbours in the part, each pair once.
     """
     symmetric = corpus.kind == Kind.SYMMETRIC
-    parts = parts_of(corpus, released)
+    parts = parts_by_name(corpus, released)
     figures = {name: part.figures(symmetric) for name, part in parts.items()}
     if encode is not None:
         vectors = encode([item.text for item in corpus.items])
@@ -74,7 +74,7 @@ def statistics(corpus: Corpus, released: Released, encode: Encode | None = None)
     return figures
 
 
-def _near_negatives(vectors: np.ndarray, part: Part, symmetric: bool) -> int:
+def _near_negatives(vectors: np.ndarray, part: PartRows, symmetric: bool) -> int:
     positives = [(pair.left, pair.right) for pair in part.gold if pair.positive]
     left, right = np.array(positives, dtype=np.int64).reshape(-1, 2).T
     rows = np.searchsorted(part.left, left), np.searchsorted(part.right, right)

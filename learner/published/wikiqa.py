@@ -16,7 +16,7 @@ PARQUET = ("split", "question_id", "question", "title", "sentence", "label")
 RELEASED = ("QuestionID", "Question", "DocumentTitle", "Sentence", "Label")
 
 
-class Row(NamedTuple):
+class LabelledSentence(NamedTuple):
     """A labelled sentence of a question; the title may be empty."""
 
     part: str
@@ -46,8 +46,8 @@ def read_wikiqa(path: Path, options: Options) -> Released:
         label = int(row.label == "1")
         conflicts += labels.get(pair, label) != label
         labels[pair] = max(labels.get(pair, 0), label)
-    what = f"The {len(rows):,} rows have {len(sentences):,} distinct sentences, each one text of the right list"
-    notes.append(f"{what}; {len(rows) - len(labels):,} rows repeat a sentence of their question, which counts once.")
+    counts = f"The {len(rows):,} rows have {len(sentences):,} distinct sentences, each one text of the right list"
+    notes.append(f"{counts}; {len(rows) - len(labels):,} rows repeat a sentence of their question, which counts once.")
     return Released(
         "wikiqa",
         [Text(name, text) for name, text in questions.items()],
@@ -60,19 +60,19 @@ def read_wikiqa(path: Path, options: Options) -> Released:
     )
 
 
-def _rows(path: Path) -> Iterator[Row]:
+def _rows(path: Path) -> Iterator[LabelledSentence]:
     parquet = path / "wikiqa.parquet" if path.is_dir() else path
     if parquet.is_file():
-        yield from (Row(*values) for _, values in read_rows(parquet, PARQUET))
+        yield from (LabelledSentence(*values) for _, values in read_rows(parquet, PARQUET))
         return
     for part in PARTS:
         file = path / f"WikiQA-{part}.tsv"
         if not file.is_file():
             raise InputError(f"{path}: this folder has neither {file.name} nor wikiqa.parquet")
-        yield from (Row(part, *values) for _, values in read_rows(file, RELEASED))
+        yield from (LabelledSentence(part, *values) for _, values in read_rows(file, RELEASED))
 
 
-def _titled(rows: list[Row], titles: Titles) -> tuple[bool, list[str]]:
+def _titled(rows: list[LabelledSentence], titles: Titles) -> tuple[bool, list[str]]:
     """Return whether titles precede the sentences, and a note if some are missing."""
     missing = sum(not row.title for row in rows)
     if titles == Titles.NEVER or not missing:

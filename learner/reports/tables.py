@@ -24,7 +24,7 @@ def as_csv(rows: Rows) -> str:
     return csv_text(columns, ([row.get(name) for name in columns] for row in rows))
 
 
-def write_table(path: Path, rows: Rows, title: str, markdown: str) -> None:
+def write_report_table(path: Path, rows: Rows, title: str, markdown: str) -> None:
     """Write the table as CSV, JSON and Markdown; path: without extension."""
     path.with_suffix(".csv").write_text(as_csv(rows), encoding="utf-8")
     path.with_suffix(".json").write_text(json.dumps({"title": title, "rows": rows}, indent=1), encoding="utf-8")

@@ -15,7 +15,7 @@ from allpairs.db.domain import AnswerKind, Role
 from allpairs.db.projects.studies import Unit, add_study
 from allpairs.db.schema.engine import as_person, writing
 from allpairs.db.schema.tables import Item, Project, Study, Task, now
-from allpairs.learner.experiment.cell import DONE, ROUNDS
+from allpairs.learner.experiment.cell import FINISHED, ROUNDS
 from allpairs.learner.experiment.grid import Grid
 from allpairs.learner.experiment.report import write_report
 from allpairs.learner.experiment.spec import Cell, Experiment, make_experiment
@@ -66,7 +66,7 @@ def _finish(cell: Cell, out: Path) -> None:
         for number in (1, 2)
     ]
     (folder / ROUNDS).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / DONE).write_text(json.dumps({"cell": cell.model_dump(mode="json"), "seconds": 1.0}))
+    (folder / FINISHED).write_text(json.dumps({"cell": cell.model_dump(mode="json"), "seconds": 1.0}))
 
 
 NAME, BUSY, EMPTY = "Help desk", "Busy", "Empty"

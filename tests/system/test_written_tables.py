@@ -24,8 +24,8 @@ from allpairs.db.corpus.table_files import WRITERS, write_frame, write_table
 from allpairs.db.domain import Kind, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.learner.loop.simulated_labels import Labels
-from allpairs.learner.published.released import Table
-from allpairs.learner.published.released import write_table as write_released
+from allpairs.learner.published.released import CsvTable
+from allpairs.learner.published.released import write_csv_table as write_released
 from allpairs.learner.reports.tables import as_csv
 from tests.helpers.machine import ROOT, examples
 
@@ -99,7 +99,7 @@ TABLES: dict[str, Callable[[Sequence[str], Path], Any]] = {
     "split": lambda texts, path: write_split(ids_of(texts), path),
     "labels of a simulation": simulated,
     "problems of an import": problems,
-    "released data": lambda texts, path: write_released(Table(COLUMNS, rows_of(texts)), path),
+    "released data": lambda texts, path: write_released(CsvTable(COLUMNS, rows_of(texts)), path),
     "results": lambda texts, path: path.write_text(as_csv([{"row": text, "value": 1.5} for text in texts]), "utf-8"),
     "export": lambda texts, path: write_table(
         path, dict.fromkeys(COLUMNS, str), [(text, text, "id") for text in texts]

@@ -20,10 +20,10 @@ import pytest
 
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.learner.experiment import grid as grids
-from allpairs.learner.experiment.cell import DONE, is_done, read_corpus
+from allpairs.learner.experiment.cell import FINISHED, is_done, load_split_corpus
 from allpairs.learner.experiment.display import grid_bar
-from allpairs.learner.experiment.grid import STATE, Grid, Standing, run_grid, standing_share
-from allpairs.learner.experiment.process import checked_devices, start
+from allpairs.learner.experiment.grid import STATE, CellStanding, Grid, run_grid, standing_share
+from allpairs.learner.experiment.process import checked_devices, start_cell
 from allpairs.learner.experiment.report import write_report
 from allpairs.learner.experiment.spec import Experiment, cells_of, read_experiment
 from allpairs.learner.experiment.starting_vectors import FOLDER
@@ -124,7 +124,7 @@ def children(pid: int) -> list[int]:
 class Endless:
     """A run that has begun to write, and never ends."""
 
-    def __init__(self, work: grids.Work) -> None:
+    def __init__(self, work: grids.CellWork) -> None:
         self.work, self.ended, self.stage = work, False, "half"
         self.messages = multiprocessing.Pipe(duplex=False)  # nobody sends
         self.process = SimpleNamespace(sentinel=self.messages[0])
@@ -148,9 +148,11 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     folder = tmp_path_factory.mktemp("experiment")
     file, out = write_files(folder), folder / "out"
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Cancelled):
-        patch.setattr(grids, "start", lambda work: Endless(work) if work.cell.row == "matched" else start(work))
+        patch.setattr(
+            grids, "start_cell", lambda work: Endless(work) if work.cell.row == "matched" else start_cell(work)
+        )
         run_grid(Grid(read_experiment(file), out, ["cpu"]), cancel_half)
-    finished = {path: path.stat().st_mtime_ns for path in out.rglob(DONE)}
+    finished = {path: path.stat().st_mtime_ns for path in out.rglob(FINISHED)}
     return Outcome(file, out, learn("experiment", file, "--out", out), finished)
 
 
@@ -170,9 +172,9 @@ def test_a_killed_experiment_leaves_no_process_and_goes_on(tmp_path: Path) -> No
 
 
 def test_finished_runs_are_not_done_again_and_half_a_run_is(outcome: Outcome) -> None:
-    assert list(outcome.finished_before) == [outcome.run("plain", DONE)]
+    assert list(outcome.finished_before) == [outcome.run("plain", FINISHED)]
     assert {path: path.stat().st_mtime_ns for path in outcome.finished_before} == outcome.finished_before
-    assert outcome.run("matched", DONE).exists() and not outcome.run("matched", "left-behind").exists()
+    assert outcome.run("matched", FINISHED).exists() and not outcome.run("matched", "left-behind").exists()
 
 
 def test_a_failing_run_is_told_and_the_others_go_on(outcome: Outcome) -> None:
@@ -232,7 +234,9 @@ def test_models_are_not_kept_unless_asked_for(outcome: Outcome) -> None:
 
 def test_the_split_is_the_same_for_every_seed(outcome: Outcome) -> None:
     files = outcome.experiment.datasets["tiny"]
-    assert [item.split for item in read_corpus(files).items] == [item.split for item in read_corpus(files).items]
+    assert [item.split for item in load_split_corpus(files).items] == [
+        item.split for item in load_split_corpus(files).items
+    ]
 
 
 def test_a_run_with_other_settings_or_data_is_a_different_one(outcome: Outcome) -> None:
@@ -248,7 +252,7 @@ def test_a_finished_experiment_starts_no_process(outcome: Outcome, monkeypatch: 
     def refuse(work: object) -> None:
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(grids, "start", refuse)
+    monkeypatch.setattr(grids, "start_cell", refuse)
     rows = [row for row in outcome.experiment.rows if row.name in ("plain", "matched")]
     grid = Grid(outcome.experiment.model_copy(update={"rows": rows}), outcome.out, ["cpu"])
     run_grid(grid)
@@ -278,7 +282,7 @@ def test_two_runs_at_a_time_share_threads_on_their_own_devices(
     started: list[tuple[str, str]] = []
 
     class Idle:
-        def __init__(self, work: grids.Work) -> None:
+        def __init__(self, work: grids.CellWork) -> None:
             started.append((work.cell.row, work.device))
             self.work, self.ended = work, False
 
@@ -286,7 +290,7 @@ def test_two_runs_at_a_time_share_threads_on_their_own_devices(
 
         def stop(self) -> None: ...
 
-    monkeypatch.setattr(grids, "start", Idle)
+    monkeypatch.setattr(grids, "start_cell", Idle)
     grid = Grid(outcome.experiment, tmp_path, ["cuda:0", "cuda:1"])
     grid.start_waiting()
     assert started == [("plain", "cuda:0"), ("broken", "cuda:1")]  # the others wait for their labels
@@ -297,10 +301,10 @@ def test_a_cells_share_grows_with_the_labels_of_its_rounds(outcome: Outcome, tmp
     cell = cells_of(outcome.experiment)[0]
     folder = tmp_path / cell.folder
     folder.mkdir(parents=True)
-    shares = [standing_share(Standing(cell), tmp_path)]
+    shares = [standing_share(CellStanding(cell), tmp_path)]
     for lines in (1, 2):
         (folder / "rounds.jsonl").write_text("{}\n" * lines)
-        shares.append(standing_share(Standing(cell), tmp_path))
+        shares.append(standing_share(CellStanding(cell), tmp_path))
     assert shares == [0, pytest.approx((1 / 2 + 12 / 42) / 2), 1]  # 12 labels, then 30
 
 

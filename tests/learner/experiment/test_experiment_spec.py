@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from allpairs.db.errors import InputError
-from allpairs.learner.experiment.spec import cells_of, digest, make_experiment, read_experiment
+from allpairs.learner.experiment.spec import cells_of, files_digest, make_experiment, read_experiment
 from tests.helpers.machine import ROOT
 
 Values = dict[str, Any]
@@ -74,13 +74,13 @@ def test_what_a_matched_row_matches_can_be_named(values: Values, tmp_path: Path)
 
 def test_the_data_are_known_by_their_contents(values: Values, tmp_path: Path) -> None:
     files = make_experiment(values, tmp_path).datasets["d"]
-    before = digest(files)
+    before = files_digest(files)
     (tmp_path / "copy.csv").write_bytes((tmp_path / "left.csv").read_bytes())
-    assert digest(files.model_copy(update={"left": tmp_path / "copy.csv"})) == before
-    assert digest(files.model_copy(update={"test_fraction": 0.4})) != before
-    assert digest(files.model_copy(update={"paper": "qqp", "part": "dev"})) == before
+    assert files_digest(files.model_copy(update={"left": tmp_path / "copy.csv"})) == before
+    assert files_digest(files.model_copy(update={"test_fraction": 0.4})) != before
+    assert files_digest(files.model_copy(update={"paper": "qqp", "part": "dev"})) == before
     (tmp_path / "gold.csv").write_text("id1,id2\n1,2\n")
-    assert digest(files) != before
+    assert files_digest(files) != before
 
 
 def change_row(place: int, **values: Any) -> Callable[[Values], None]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from allpairs.learner.data.dataset import make_dataset
 from allpairs.learner.experiment.comparison import costs_of, points_of
 from allpairs.learner.experiment.conditions import MARKS, conditions_markdown, conditions_of
-from allpairs.learner.experiment.figures import data_of, describe, draw, figures_of, panel
+from allpairs.learner.experiment.figures import curve_figures, curve_panel, curve_rows, describe, draw
 from allpairs.learner.experiment.paper import AP, PAPER, PRECISION, printed
 from allpairs.learner.experiment.results import Record, Results, near_of
 from allpairs.learner.experiment.spec import Experiment, make_experiment
@@ -86,9 +86,9 @@ def test_an_interval_holds_its_mean_and_scales_with_the_values(values: list[floa
 
 def test_table_1_counts_the_pairs_of_each_part(tables: dict[str, Table]) -> None:
     train, test = tables["table1"].lines
-    counts = {name: mean.value for name, mean in train.ours.items()}
+    counts = {name: mean.value for name, mean in train.means.items()}
     assert (train.row, counts) == ("train", {"positives": 1, "pairs": 3, "stated_negatives": 2})
-    assert {name: mean.value for name, mean in test.ours.items()} == {"positives": 1, "pairs": 1, "stated_negatives": 0}
+    assert {name: mean.value for name, mean in test.means.items()} == {"positives": 1, "pairs": 1, "stated_negatives": 0}
     assert (train.paper["positives"], test.paper["positives"]) == (1040, 293)
 
 
@@ -96,23 +96,23 @@ def test_table_3_takes_of_each_strategy_the_first_row_at_its_end(tables: dict[st
     lines = tables["table3"].lines
     assert [line.row for line in lines] == ["told", "static", "ours"]  # in the paper's order, without the second one
     ours = lines[-1]
-    assert (ours.seeds, ours.ours[AP].value, ours.ours[PRECISION].value) == (3, pytest.approx(0.35), pytest.approx(0.7))
-    assert ours.ours[AP].low == pytest.approx(0.35 - 4.302653 * 0.05 / 3**0.5, abs=1e-6)
+    assert (ours.seeds, ours.means[AP].value, ours.means[PRECISION].value) == (3, pytest.approx(0.35), pytest.approx(0.7))
+    assert ours.means[AP].low == pytest.approx(0.35 - 4.302653 * 0.05 / 3**0.5, abs=1e-6)
     assert ours.paper == {PRECISION: 0.324, AP: 0.201}
-    assert lines[0].ours[AP].low is None
+    assert lines[0].means[AP].low is None
 
 
 def test_table_4_counts_the_positives_at_the_end(tables: dict[str, Table]) -> None:
-    found = {line.row: (line.ours["positives"].value, line.paper.get("positives")) for line in tables["table4"].lines}
+    found = {line.row: (line.means["positives"].value, line.paper.get("positives")) for line in tables["table4"].lines}
     assert found == {"told": (5, None), "static": (5, 169), "ours": (7, 742)}
 
 
 def test_tables_2_5_and_6_have_the_rows_there_are(tables: dict[str, Table]) -> None:
     (backbone,) = tables["table2"].lines
-    assert (backbone.row, backbone.ours["question_map"].value, backbone.paper["question_map"]) == ("reader", 0.7, 0.799)
+    assert (backbone.row, backbone.means["question_map"].value, backbone.paper["question_map"]) == ("reader", 0.7, 0.799)
     assert [(line.row, line.paper[AP]) for line in tables["table5"].lines] == [("matched", 0.085)]
     (both,) = tables["table6"].lines
-    assert (both.row, both.ours[f"cosine_{AP}"].value, both.ours[f"concat_{AP}"].value) == ("told", 0.1, 0.03)
+    assert (both.row, both.means[f"cosine_{AP}"].value, both.means[f"concat_{AP}"].value) == ("told", 0.1, 0.03)
     assert not both.paper  # the paper's is of QQP alone
 
 
@@ -153,25 +153,25 @@ def test_the_labels_to_reach_an_ap_are_the_first_that_do(results: Results) -> No
 
 
 def test_figures_hold_their_rows_and_leave_out_what_is_missing(results: Results) -> None:
-    figures = {figure.name: figure for figure in figures_of(results, points_of(results))}
+    figures = {figure.name: figure for figure in curve_figures(results, points_of(results))}
     rows = {name: list(dict.fromkeys(point.row for point in figure.points)) for name, figure in figures.items()}
     assert rows["figure3"] == ["ours", "seeded", "static"]
     assert rows["figure4"] == ["ours", "static"]
     assert rows["curves"] == ["ours", "seeded", "static", "again", "matched", "told"]
-    first = data_of(figures["figure4"])[0]
+    first = curve_rows(figures["figure4"])[0]
     assert (first["labels"], first[AP], first["share_positive"]) == (10, pytest.approx(0.15), 0.5)
     assert describe(figures["figure4"], AP).endswith(", d: ours 0.350 at 20; static 0.200 at 20.")
     without = Results(results.experiment, [r for r in results.records if r.row != "seeded"])
-    assert [figure.name for figure in figures_of(without, points_of(without))] == ["figure4", "curves"]
+    assert [figure.name for figure in curve_figures(without, points_of(without))] == ["figure4", "curves"]
 
 
 def test_a_figure_is_drawn_as_png_and_svg(results: Results, tmp_path: Path) -> None:
-    figure = figures_of(results, points_of(results))[0]
+    figure = curve_figures(results, points_of(results))[0]
     draw(figure, tmp_path)
     assert (tmp_path / "figure3-d.png").read_bytes().startswith(b"\x89PNG")
     words = "".join(ElementTree.parse(tmp_path / "figure3-d.svg").getroot().itertext())
     assert all(word in words for word in ("ours", "seeded", "static", "Average precision", "Labels spent"))
-    assert "0.35" not in json.dumps(panel(figure, AP).to_dict()["layer"])  # the numbers are data, not drawing
+    assert "0.35" not in json.dumps(curve_panel(figure, AP).to_dict()["layer"])  # the numbers are data, not drawing
 
 
 def test_the_papers_figures_agree_with_each_other() -> None:
