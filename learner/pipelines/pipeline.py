@@ -5,13 +5,11 @@ import importlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import ValidationError
 
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import seal_models
@@ -46,13 +44,13 @@ class Run:
 class Artifact:
     """A result of a run that a project can use: pairs, a bi-encoder, a cross-encoder.
 
-    path: relative to the run's folder; about: its figures, by name.
+    path: relative to the run's folder; figures: by name, the key `about` of the file.
     """
 
     kind: str
     title: str
     path: str
-    about: dict[str, Any]
+    figures: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -81,8 +79,8 @@ def pipeline_named(name: str) -> Pipeline:
     """Return the pipeline of that name in the catalog. Raises InputError if there is none."""
     if name not in PIPELINES:
         raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
-    found: Pipeline = importlib.import_module(f"allpairs.learner.pipelines.{PIPELINES[name].place}").PIPELINE
-    return found
+    pipeline: Pipeline = importlib.import_module(f"allpairs.learner.pipelines.{PIPELINES[name].place}").PIPELINE
+    return pipeline
 
 
 def begin(name: str, folder: Path, inputs: Section, config: Section) -> Run:
@@ -96,7 +94,7 @@ def begin(name: str, folder: Path, inputs: Section, config: Section) -> Run:
     if missing:
         raise InputError(f"{missing[0]}: file not found; check the path")
     pipeline.check(run)
-    _keep(folder, {"pipeline": name, "config": config.model_dump(), "inputs": _digests(inputs)}, type(config))
+    _keep(folder, {"pipeline": name, "config": config.model_dump(), "inputs": _digests(inputs)})
     return run
 
 
@@ -127,10 +125,12 @@ def finish(path: Path, work: Callable[[Path], None]) -> Path:
 def run_pipeline(name: str, run: Run, progress: Progress = no_progress) -> None:
     """Run every unfinished stage. progress: called with 0 to 1 over the whole run, and the stage's words."""
     for stage, before in zip((stages := pipeline_named(name).stages), shares_before(stages), strict=True):
-        share = stage.share / sum(one.share for one in stages)
+        weight = stage.share / sum(stage.share for stage in stages)
 
-        def part(words: str, done: float, before: float = before, share: float = share, of: str = stage.name) -> None:
-            progress(f"{of}: {words}", before + share * done)
+        def part(
+            words: str, share: float, stage: Stage = stage, before: float = before, weight: float = weight
+        ) -> None:
+            progress(f"{stage.name}: {words}", before + weight * share)
 
         run_stage(run, stage, part)
 
@@ -138,20 +138,23 @@ def run_pipeline(name: str, run: Run, progress: Progress = no_progress) -> None:
 def write_artifacts(results: Path, artifacts: Sequence[Artifact]) -> None:
     """Write the list of the run's artifacts into the results' folder, and that a GPU rounded, if one did."""
     rounded = {"read in": "bfloat16"} if reads_in_bfloat16(torch.device(default_device())) else {}
-    found = [asdict(artifact) | {"about": artifact.about | rounded} for artifact in artifacts]
-    (results / ARTIFACTS).write_text(json.dumps(found, indent=1), encoding="utf-8")
+    rows = [
+        {"kind": artifact.kind, "title": artifact.title, "path": artifact.path, "about": artifact.figures | rounded}
+        for artifact in artifacts
+    ]
+    (results / ARTIFACTS).write_text(json.dumps(rows, indent=1), encoding="utf-8")
 
 
 def read_artifacts(results: Path) -> list[dict[str, Any]]:
     """Return the run's artifacts, with the fields of `Artifact`."""
-    found: list[dict[str, Any]] = json.loads((results / ARTIFACTS).read_text(encoding="utf-8"))
-    return found
+    artifacts: list[dict[str, Any]] = json.loads((results / ARTIFACTS).read_text(encoding="utf-8"))
+    return artifacts
 
 
 def shares_before(stages: Sequence[Stage]) -> list[float]:
     """Return the part of the whole expected cost that lies before each stage."""
     whole = sum(stage.share for stage in stages)
-    return [sum(stage.share for stage in stages[:at]) / whole for at in range(len(stages))]
+    return [sum(stage.share for stage in stages[:number]) / whole for number in range(len(stages))]
 
 
 def _paths(inputs: Section) -> list[str]:
@@ -160,26 +163,20 @@ def _paths(inputs: Section) -> list[str]:
 
 def _digests(inputs: Section) -> dict[str, str]:
     """Return the SHA-256 of each input file, by the name of the input."""
-    found = {}
+    digests = {}
     for name, path in inputs.model_dump().items():
         if isinstance(path, str):
             with Path(path).open("rb") as file:
-                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+                digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests
 
 
-def _keep(folder: Path, what: dict[str, Any], kind: type[Section]) -> None:
-    """Record the run's pipeline, configuration and inputs. Raises InputError if the folder records others already.
-
-    A setting that an earlier version did not have counts as its default.
-    """
+def _keep(folder: Path, record: dict[str, Any]) -> None:
+    """Record the run's pipeline, configuration and inputs. Raises InputError if the folder records others already."""
     path = folder / RUN
-    text = json.dumps(what, indent=1)
+    text = json.dumps(record, indent=1)
     if path.exists():
         before = json.loads(path.read_text(encoding="utf-8"))
-        if before.get("pipeline") == what["pipeline"]:
-            with suppress(ValidationError):  # of another version: another configuration
-                before["config"] = kind.model_validate(before["config"]).model_dump()
         changed = [key for key, value in json.loads(text).items() if before.get(key) != value]
         if changed:
             raise InputError(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from allpairs.db.files.report import FIGURES, REPORT, TABLES
 from allpairs.learner.reports.charts import COLOURS, HEIGHT, Plot, save_chart
-from allpairs.learner.reports.tables import Rows, as_csv, write_table
+from allpairs.learner.reports.tables import Rows, as_csv, grid, write_report_table
 
 
 @dataclass
@@ -33,8 +33,14 @@ class Report:
     def table(self, name: str, title: str, rows: Rows, markdown: str) -> None:
         """Add the table to the report, and write it beside it as CSV and JSON."""
         whole = f"### {title}\n\n{markdown}"
-        write_table(self.folder / TABLES / name, rows, title, whole)
+        write_report_table(self.folder / TABLES / name, rows, title, whole)
         self.parts.append(whole)
+
+    def counts(self, title: str, rows: Sequence[tuple[str, float]]) -> None:
+        """Add a table of named counts."""
+        table = [{"what": label, "n": n} for label, n in rows]
+        body = [[label, f"{n:,.3g}" if isinstance(n, float) else f"{n:,}"] for label, n in rows]
+        self.table("counts", title, table, grid(["", "n"], body))
 
     def figure(self, name: str, title: str, rows: Rows, panels: Sequence[tuple[str, Plot]]) -> None:
         """Add the figure to the report, and write its data, pictures and charts beside it.
@@ -43,8 +49,8 @@ class Report:
         """
         folder = self.folder / FIGURES
         (folder / f"{name}.csv").write_text(as_csv(rows), encoding="utf-8")
-        shown: list[Mapping[str, Any]] = [{"description": words, "chart": chart.to_dict()} for words, chart in panels]
-        (folder / f"{name}.json").write_text(json.dumps({"title": title, "panels": shown}), encoding="utf-8")
+        charts: list[Mapping[str, Any]] = [{"description": words, "chart": chart.to_dict()} for words, chart in panels]
+        (folder / f"{name}.json").write_text(json.dumps({"title": title, "panels": charts}), encoding="utf-8")
         save_chart(alt.hconcat(*(chart for _, chart in panels), title=title), folder / name)
         self.parts.append(f"### {title}\n\n![{panels[0][0]}]({FIGURES}/{name}.png)\n")
 
@@ -53,13 +59,13 @@ class Report:
         (self.folder / REPORT).write_text("\n".join([f"# {self.title}\n", *self.parts]), encoding="utf-8")
 
 
-def curve(rows: Rows, x: str, y: str, by: str, title: str) -> Plot:
-    """Return a chart of lines with points, one line per value of `by`, with intervals if rows have `low` and `high`."""
+def curve(rows: Rows, x: str, y: str, group: str, title: str) -> Plot:
+    """Return a chart of lines with points, one for each value of `group`, with intervals where rows have `low`."""
     data = pd.DataFrame(rows)
-    names = list(dict.fromkeys(data[by]))
+    names = list(dict.fromkeys(data[group]))
     scale = alt.Scale(domain=names, range=list(COLOURS[: len(names)]))
-    colour = alt.Color(f"{by}:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=2))
+    colour = alt.Color(f"{group}:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=2))
     base = alt.Chart(data).encode(x=alt.X(f"{x}:Q", title=x.capitalize()), color=colour)
-    line = base.mark_line(point=True).encode(y=alt.Y(f"{y}:Q", title=title), tooltip=[by, x, y, "low", "high"])
+    line = base.mark_line(point=True).encode(y=alt.Y(f"{y}:Q", title=title), tooltip=[group, x, y, "low", "high"])
     bars = [] if data["low"].isna().all() else [base.mark_rule().encode(y="low:Q", y2="high:Q")]
     return alt.layer(*bars, line).properties(height=HEIGHT)

@@ -29,8 +29,8 @@ def make_spec(name: str, content: dict[str, Any], path: Path) -> tuple[Section, 
         raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
     inputs = content.get("inputs")
     if not isinstance(inputs, dict):
-        wanted = ", ".join(name for name, field in entry.inputs.model_fields.items() if field.is_required())
-        raise InputError(f"{path.name}: the table [inputs] is missing; it names the files: {wanted}")
+        required = ", ".join(name for name, field in entry.inputs.model_fields.items() if field.is_required())
+        raise InputError(f"{path.name}: the table [inputs] is missing; it names the files: {required}")
     try:
         files = entry.inputs.model_validate(inputs)
     except ValidationError as error:

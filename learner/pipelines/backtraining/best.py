@@ -10,11 +10,11 @@ import numpy as np
 
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.generator import generate
-from allpairs.learner.pipelines.backtraining.cell import ADAPTED, DONE, Cell, figures_in
-from allpairs.learner.pipelines.backtraining.files import Asked
+from allpairs.learner.pipelines.backtraining.cell import ADAPTED, FINISHED, VariantCell, figures_in
+from allpairs.learner.pipelines.backtraining.files import PassageQuestion
 from allpairs.learner.pipelines.backtraining.measure import likelihoods
 from allpairs.learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
-from allpairs.learner.pipelines.backtraining.texts import Data, data_of
+from allpairs.learner.pipelines.backtraining.texts import Data, domain_data
 from allpairs.learner.pipelines.backtraining.training import MODEL, generator_in, retriever_in
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.search import exact as search
@@ -26,7 +26,7 @@ SOURCE_ONLY = "no adaptation"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenModel:
     """The best model of a kind on the development pairs: its variant, iteration and folder."""
 
     variant: str
@@ -44,63 +44,63 @@ def titled(variant: str, iteration: int) -> str:
     return f"{variant}, iteration {iteration}" if iteration else variant
 
 
-def chosen(run: Run, kind: str) -> Chosen:
+def best_model_of(run: Run, kind: str) -> ChosenModel:
     """Return the best generator or retriever of the first seed, of all variants and the source."""
     cells = [
-        Cell(run, run.config.seed, variant, run.of(ADAPTED) / f"seed-{run.config.seed}" / variant)
+        VariantCell(run, run.config.seed, variant, run.of(ADAPTED) / f"seed-{run.config.seed}" / variant)
         for variant in dict.fromkeys(run.config.variants)
     ]
-    found = [Chosen(SOURCE_ONLY, 0, cells[0].models(0))]
+    models = [ChosenModel(SOURCE_ONLY, 0, cells[0].models(0))]
     for cell in cells:
-        iteration = json.loads((cell.folder / DONE).read_text(encoding="utf-8"))[kind]
+        iteration = json.loads((cell.folder / FINISHED).read_text(encoding="utf-8"))[kind]
         if iteration:
-            found.append(Chosen(cell.variant, iteration, cell.models(iteration)))
-    return min(found, key=lambda one: _worth(figures_in(one.folder)["dev"], kind))
+            models.append(ChosenModel(cell.variant, iteration, cell.models(iteration)))
+    return min(models, key=lambda model: _worth(figures_in(model.folder)["dev"], kind))
 
 
 def _worth(dev: dict[str, float], kind: str) -> float:
     return dev["nll"] if kind == GENERATOR else -dev["mrr"]
 
 
-def model_of(one: Chosen, kind: str) -> Path:
+def model_of(model: ChosenModel, kind: str) -> Path:
     """Return the folder of the chosen model."""
-    return one.folder / kind / MODEL
+    return model.folder / kind / MODEL
 
 
 def use_best(run: Run, folder: Path, progress: Progress) -> None:
     """Write each question with its passage, nearest first, and questions about passages, to the folder."""
-    data = data_of(run)
-    generator = generator_in(chosen(run, GENERATOR).folder / GENERATOR)
-    retriever = retriever_in(chosen(run, RETRIEVER).folder / RETRIEVER)
-    passages = [one.text for one in data.passages]
-    questions = [one.text for one in data.questions]
+    data = domain_data(run)
+    generator = generator_in(best_model_of(run, GENERATOR).folder / GENERATOR)
+    retriever = retriever_in(best_model_of(run, RETRIEVER).folder / RETRIEVER)
+    passages = [text.text for text in data.passages]
+    questions = [text.text for text in data.questions]
     vectors = retriever.passage.encode(passages, part_of(progress, 0.0, 0.4))
-    found = search.neighbours(retriever.query.encode(questions, part_of(progress, 0.4, 0.6)), vectors, 1, False)
-    _write(folder / PAIRS, _ranked(data, found.ids[:, 0], found.scores[:, 0]))
-    some = data.passages[: run.config.wanted]
-    written = generate(generator, [one.text for one in some], run.config.generator, part_of(progress, 0.6, 1.0))
-    asked = [Asked(question, one.text) for question, one in zip(written, some, strict=True)]
-    losses = likelihoods(generator, asked, run.config.generator).tolist()
+    nearest = search.neighbours(retriever.query.encode(questions, part_of(progress, 0.4, 0.6)), vectors, 1, False)
+    _write(folder / PAIRS, _ranked(data, nearest.ids[:, 0], nearest.scores[:, 0]))
+    read = data.passages[: run.config.wanted]
+    written = generate(generator, [text.text for text in read], run.config.generator, part_of(progress, 0.6, 1.0))
+    pairs = [PassageQuestion(question, text.text) for question, text in zip(written, read, strict=True)]
+    losses = likelihoods(generator, pairs, run.config.generator).tolist()
     rows = [
-        {"passage_id": text.id, "question": one.question, "passage": one.passage, "nll": loss}
-        for text, one, loss in zip(some, asked, losses, strict=True)
+        {"passage_id": text.id, "question": pair.question, "passage": pair.passage, "nll": loss}
+        for text, pair, loss in zip(read, pairs, losses, strict=True)
     ]
     _write(folder / QUESTIONS, rows)
 
 
 def _ranked(data: Data, rows: np.ndarray, scores: np.ndarray) -> Iterable[dict[str, Any]]:
     """Yield every question with its passage in the format of mined pairs, without source pairs."""
-    known = {(one.question, one.passage) for one in data.source}
+    known = {(pair.question, pair.passage) for pair in data.source}
     order = [
-        at
-        for at in np.argsort(-scores, kind="stable").tolist()
-        if (data.questions[at].text, data.passages[rows[at]].text) not in known
+        row
+        for row in np.argsort(-scores, kind="stable").tolist()
+        if (data.questions[row].text, data.passages[rows[row]].text) not in known
     ]
-    for rank, at in enumerate(order, start=1):
-        question = data.questions[at]
-        passage = data.passages[rows[at]]
+    for rank, row in enumerate(order, start=1):
+        question = data.questions[row]
+        passage = data.passages[rows[row]]
         texts = {"x_id": question.id, "y_id": passage.id, "x": question.text, "y": passage.text}
-        figures = {"cos": float(scores[at]), "margin": None, "cross_score": None, "rank": rank}
+        figures = {"cos": float(scores[row]), "margin": None, "cross_score": None, "rank": rank}
         yield {**texts, **figures, "source": "retrieved"}
 
 

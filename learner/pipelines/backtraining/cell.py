@@ -14,12 +14,12 @@ from allpairs.learner.pipelines.pipeline import Run
 
 ADAPTED = "adapted"
 LISTS = "lists"
-DONE = "done.json"
+FINISHED = "done.json"
 FIRST = "lists-1"
 
 
 @dataclass(frozen=True)
-class Cell:
+class VariantCell:
     """A variant of a seed, its folder, and its run."""
 
     run: Run
@@ -36,7 +36,7 @@ class Cell:
         return self.folder / str(iteration) if iteration else self.source
 
 
-def most_iterations(cell: Cell) -> int:
+def most_iterations(cell: VariantCell) -> int:
     """Return the maximum number of iterations."""
     config = cell.run.config
     filtered = scheme_of(cell.variant)[1] != "none"
@@ -44,29 +44,29 @@ def most_iterations(cell: Cell) -> int:
     return 1 if once else int(config.iterations)
 
 
-def better(cell: Cell, iteration: int) -> bool:
+def better(cell: VariantCell, iteration: int) -> bool:
     """Return whether either model improved on the development pairs in this iteration."""
-    before, after = (figures_in(cell.models(at))["dev"] for at in (iteration - 1, iteration))
+    before, after = (figures_in(cell.models(number))["dev"] for number in (iteration - 1, iteration))
     return bool(after["nll"] < before["nll"] or after["mrr"] > before["mrr"])
 
 
-def best_of(cell: Cell, last: int) -> dict[str, Any]:
+def best_iterations(cell: VariantCell, last: int) -> dict[str, Any]:
     """Return the iterations (0: the source) whose generator and retriever are best on the development pairs."""
-    dev = [figures_in(cell.models(at))["dev"] for at in range(last + 1)]
+    dev = [figures_in(cell.models(number))["dev"] for number in range(last + 1)]
     return {
         "iterations": last,
-        GENERATOR: min(range(last + 1), key=lambda at: float(dev[at]["nll"])),
-        RETRIEVER: max(range(last + 1), key=lambda at: float(dev[at]["mrr"])),
+        GENERATOR: min(range(last + 1), key=lambda number: float(dev[number]["nll"])),
+        RETRIEVER: max(range(last + 1), key=lambda number: float(dev[number]["mrr"])),
     }
 
 
 def figures_in(folder: Path) -> dict[str, Any]:
     """Return the figures of the models in the folder: `dev` and `test`."""
-    found: dict[str, Any] = json.loads((folder / MEASURED / FIGURES).read_text(encoding="utf-8"))
-    return found
+    figures: dict[str, Any] = json.loads((folder / MEASURED / FIGURES).read_text(encoding="utf-8"))
+    return figures
 
 
-def keep_best(cell: Cell, best: dict[str, Any]) -> None:
+def keep_best(cell: VariantCell, best: dict[str, Any]) -> None:
     """Delete the variant's models except the first seed's best ones, to save disk space."""
     first = cell.seed == cell.run.config.seed
     for iteration in range(1, best["iterations"] + 1):
@@ -75,6 +75,6 @@ def keep_best(cell: Cell, best: dict[str, Any]) -> None:
                 shutil.rmtree(cell.models(iteration) / kind / "model", ignore_errors=True)
 
 
-def lists_of(cell: Cell, number: int) -> Path:
+def lists_folder(cell: VariantCell, number: int) -> Path:
     """Return the folder of this iteration's lists; the source models make the first lists for all variants."""
     return cell.folder.parent / FIRST if number == 1 else cell.models(number) / LISTS

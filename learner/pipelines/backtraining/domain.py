@@ -13,12 +13,12 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.light.catalog.backtraining import BackTrainingConfig
 from allpairs.learner.models.encoder import load_encoder
-from allpairs.learner.pipelines.backtraining.files import Text
+from allpairs.learner.pipelines.backtraining.files import DomainText
 
 FOLDS = 5
 
 
-def read_labelled(path: Path, column: str) -> tuple[list[str], list[str]]:
+def read_labelled_texts(path: Path, column: str) -> tuple[list[str], list[str]]:
     """Return texts and the values of the column. Raises InputError for an empty cell."""
     texts = []
     values = []
@@ -32,18 +32,18 @@ def read_labelled(path: Path, column: str) -> tuple[list[str], list[str]]:
 
 
 def in_domain(
-    questions: Sequence[Text], path: Path, config: BackTrainingConfig, progress: Progress
+    questions: Sequence[DomainText], path: Path, config: BackTrainingConfig, progress: Progress
 ) -> tuple[np.ndarray, float]:
     """Return which questions are in the domain, (n,) bool, and the classifier's cross-validated accuracy.
 
     The classifier is a logistic regression on the encoder's vectors; questions at or above the settings' probability
     stay.
     """
-    texts, said = read_labelled(path, "label")
-    wrong = next((value for value in said if plain_label(value) not in LABELS), None)
+    texts, values = read_labelled_texts(path, "label")
+    wrong = next((value for value in values if plain_label(value) not in LABELS), None)
     if wrong is not None:
         raise InputError(f"{path.name}: {wrong!r} is not a label; write 1 or 0")
-    labels = np.array([LABELS[plain_label(value)] for value in said])
+    labels = np.array([LABELS[plain_label(value)] for value in values])
     if min(labels.sum(), (~labels).sum()) < FOLDS:
         raise InputError(f"{path.name}: at least {FOLDS} questions of each label are needed; label more")
     encoder = load_encoder(config.retriever.backbone)
@@ -51,5 +51,5 @@ def in_domain(
     model = LogisticRegression(max_iter=1000)
     accuracy = float((cross_val_predict(model, vectors, labels, cv=FOLDS) == labels).mean())
     model.fit(vectors, labels)
-    p = model.predict_proba(encoder.encode([one.text for one in questions], progress))[:, 1]
+    p = model.predict_proba(encoder.encode([question.text for question in questions], progress))[:, 1]
     return p >= config.lists.in_domain, accuracy

@@ -12,7 +12,7 @@ from allpairs.learner.pipelines.backtraining import paper
 from allpairs.learner.pipelines.backtraining.best import SOURCE_ONLY
 from allpairs.learner.pipelines.backtraining.lists import BACK, SELF, learned
 from allpairs.learner.pipelines.backtraining.making import GENERATED, RETRIEVED, read_list
-from allpairs.learner.pipelines.backtraining.records import Record, of, records_of
+from allpairs.learner.pipelines.backtraining.records import IterationRecord, records_at, records_of
 from allpairs.learner.pipelines.backtraining.source import GENERATOR, MEASURED, SOURCE, SOURCE_FIGURES, seeds_of
 from allpairs.learner.pipelines.backtraining.texts import Data
 from allpairs.learner.pipelines.backtraining.types import Tagger, confusion
@@ -22,7 +22,7 @@ from allpairs.learner.reports.charts import COLOURS, HEIGHT, Plot
 from allpairs.learner.reports.means import mean_of
 
 BINS = 30
-SHOWN = ("bleu_1", "rouge_l", "accuracy_at_1", "accuracy_at_20")  # of Figure 1
+MEASURES = ("bleu_1", "rouge_l", "accuracy_at_1", "accuracy_at_20")  # of Figure 1
 
 
 def source_and_target(report: Report, run: Run) -> None:
@@ -30,12 +30,12 @@ def source_and_target(report: Report, run: Run) -> None:
     paths = [run.of(SOURCE) / f"seed-{seed}" / MEASURED / SOURCE_FIGURES for seed in seeds_of(run)]
     if not all(path.exists() for path in paths):
         return
-    here = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    there = [one.test for one in of(records_of(run), SOURCE_ONLY, 0)]
+    source = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    target = [record.test for record in records_at(records_of(run), SOURCE_ONLY, 0)]
     rows: list[dict[str, Any]] = []
-    for name in SHOWN:
-        for domain, figures in (("source", here), ("target", there)):
-            mean = mean_of([100 * one[name] for one in figures])
+    for name in MEASURES:
+        for domain, figures in (("source", source), ("target", target)):
+            mean = mean_of([100 * record[name] for record in figures])
             rows.append(
                 {
                     "measure": paper.TITLES[name],
@@ -46,23 +46,23 @@ def source_and_target(report: Report, run: Run) -> None:
                 }
             )
     base = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("measure:N", title=None, sort=[paper.TITLES[name] for name in SHOWN], axis=alt.Axis(labelAngle=0)),
+        x=alt.X("measure:N", title=None, sort=[paper.TITLES[name] for name in MEASURES], axis=alt.Axis(labelAngle=0)),
         xOffset="domain:N",
     )
     bars = base.mark_bar().encode(y=alt.Y("value:Q", title="Percent"), color=_colour("domain", ["source", "target"]))
     ends = [] if rows[0]["low"] is None else [base.mark_rule().encode(y="low:Q", y2="high:Q")]
-    said = "; ".join(f"{row['measure']} {row['domain']} {row['value']:.1f}" for row in rows)
+    summary = "; ".join(f"{row['measure']} {row['domain']} {row['value']:.1f}" for row in rows)
     title = "Figure 1: the source models on their own domain and on the target's"
-    report.figure("figure1", title, rows, [(f"{title}. {said}.", alt.layer(bars, *ends).properties(height=HEIGHT))])
+    report.figure("figure1", title, rows, [(f"{title}. {summary}.", alt.layer(bars, *ends).properties(height=HEIGHT))])
 
 
-def perplexities(report: Report, records: Sequence[Record]) -> None:
+def perplexities(report: Report, records: Sequence[IterationRecord]) -> None:
     """Report Figure 3: perplexity on the generator's training pairs and on test pairs, during training."""
     rows = [
-        {"variant": one.variant, "seed": one.seed, **point}
+        {"variant": record.variant, "seed": record.seed, **point}
         for variant in (SELF, BACK)
-        for one in of(records, variant, 1)
-        for point in one.log(GENERATOR)["trace"]
+        for record in records_at(records, variant, 1)
+        for point in record.log(GENERATOR)["trace"]
     ]
     if not rows:
         return
@@ -75,16 +75,20 @@ def perplexities(report: Report, records: Sequence[Record]) -> None:
     )
     chart = alt.layer(base.mark_line(opacity=0.5).encode(order="step:Q"), base.mark_point(filled=True))
     ends = {(row["variant"], row["seed"]): row for row in rows}.values()
-    said = "; ".join(
+    summary = "; ".join(
         f"{row['variant']}, seed {row['seed']}, ends at {row['train']:.1f} and {row['test']:.1f}" for row in ends
     )
     title = "Figure 3: perplexity during the generator's training"
-    report.figure("figure3", title, rows, [(f"{title}, from right to left. {said}.", chart.properties(height=HEIGHT))])
+    report.figure(
+        "figure3", title, rows, [(f"{title}, from right to left. {summary}.", chart.properties(height=HEIGHT))]
+    )
 
 
-def distributions(report: Report, records: Sequence[Record]) -> None:
+def distributions(report: Report, records: Sequence[IterationRecord]) -> None:
     """Report Figures 4 and 5: how the first seed's source models score each scheme's training pairs."""
-    first = next((one for one in records if one.lists and one.lists.is_dir() and one.iteration == 1), None)
+    first = next(
+        (record for record in records if record.lists and record.lists.is_dir() and record.iteration == 1), None
+    )
     if first is None or first.lists is None:
         return
     lists = {name: read_list(first.lists, name).judged for name in (RETRIEVED, GENERATED)}
@@ -105,8 +109,8 @@ def _histogram(report: Report, file: str, title: str, axis: str, values: dict[st
     edges = np.linspace(together.min(), together.max() + 1e-6, BINS + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     rows = []
-    for scheme, some in values.items():
-        shares = np.histogram(some, edges)[0] / len(some)
+    for scheme, scores in values.items():
+        shares = np.histogram(scores, edges)[0] / len(scores)
         rows += [{"scheme": scheme, "value": float(x), "share": float(y)} for x, y in zip(middles, shares, strict=True)]
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("value:Q", title=axis),
@@ -115,31 +119,34 @@ def _histogram(report: Report, file: str, title: str, axis: str, values: dict[st
         tooltip=["scheme", "value", "share"],
     )
     chart = alt.layer(base.mark_area(opacity=0.3, interpolate="step"), base.mark_line(interpolate="step"))
-    said = "; ".join(
-        f"{scheme}: mean {some.mean():.3f}, standard deviation {some.std():.3f}" for scheme, some in values.items()
+    summary = "; ".join(
+        f"{scheme}: mean {scores.mean():.3f}, standard deviation {scores.std():.3f}"
+        for scheme, scores in values.items()
     )
-    report.figure(file, title, rows, [(f"{title}. {said}.", chart.properties(height=HEIGHT))])
-    report.text(f"{said}.")
+    report.figure(file, title, rows, [(f"{title}. {summary}.", chart.properties(height=HEIGHT))])
+    report.text(f"{summary}.")
 
 
-def confusions(report: Report, data: Data, records: Sequence[Record], tagger: Tagger, names: Sequence[str]) -> None:
+def confusions(
+    report: Report, data: Data, records: Sequence[IterationRecord], tagger: Tagger, names: Sequence[str]
+) -> None:
     """Report Figure 6: types of known questions and of those generated for their passages, for the first seed.
 
     The paper's is of back-training with self-consistency, its best model.
     """
-    shown = (SOURCE_ONLY, SELF, BACK, f"{BACK}-self", f"{BACK}-cross")
-    mine = [one for one in records if one.seed == records[0].seed and one.variant in shown]
-    actual = tagger([one.question for one in data.test])
+    variants = (SOURCE_ONLY, SELF, BACK, f"{BACK}-self", f"{BACK}-cross")
+    chosen = [record for record in records if record.seed == records[0].seed and record.variant in variants]
+    actual = tagger([record.question for record in data.test])
     panels: list[tuple[str, Plot]] = []
     rows: list[dict[str, Any]] = []
-    for one in [one for one in mine if one.iteration <= 1]:
-        written = tagger(one.written)
+    for record in (record for record in chosen if record.iteration <= 1):
+        written = tagger(record.written)
         kinds = list(names) or sorted({*actual, *written})
         counts = confusion(actual, written, kinds)
         shares = counts / np.maximum(1, counts.sum(1, keepdims=True))
         part = [
             {
-                "variant": one.variant,
+                "variant": record.variant,
                 "actual": kinds[i],
                 "generated": kinds[j],
                 "n": int(counts[i, j]),
@@ -152,8 +159,8 @@ def confusions(report: Report, data: Data, records: Sequence[Record], tagger: Ta
         same = float(np.trace(counts) / max(1, counts.sum()))
         panels.append(
             (
-                f"{one.variant}: {same:.0%} of the generated questions have the type of the known one.",
-                _heat(part, kinds, one.variant),
+                f"{record.variant}: {same:.0%} of the generated questions have the type of the known one.",
+                _heat(part, kinds, record.variant),
             )
         )
     report.figure("figure6", "Figure 6: types of known questions (rows) and of generated ones", rows, panels)
@@ -166,8 +173,8 @@ def _heat(rows: list[dict[str, Any]], kinds: Sequence[str], title: str) -> Plot:
     )
     scale = alt.Scale(domain=[0, 1], range=["#f3f6fa", COLOURS[0]])
     cells = base.mark_rect().encode(color=alt.Color("share:Q", title="Share of the row", scale=scale, legend=None))
-    some = base.transform_filter("datum.n > 0")
-    numbers = some.mark_text(color="#111", fontSize=10).encode(text=alt.Text("share:Q", format=".2f"))
+    nonzero = base.transform_filter("datum.n > 0")
+    numbers = nonzero.mark_text(color="#111", fontSize=10).encode(text=alt.Text("share:Q", format=".2f"))
     return alt.layer(cells, numbers).properties(height=HEIGHT, title=title)
 
 

@@ -12,13 +12,13 @@ from allpairs.db.identity import identity
 # column names of pairs
 QUESTION = ("x", "target_text", "question")
 PASSAGE = ("y", "input_text", "passage")
-ALONE = {"questions": ("text", "target_text", "question"), "passages": ("text", "input_text", "passage")}
+TEXT_COLUMNS = {"questions": ("text", "target_text", "question"), "passages": ("text", "input_text", "passage")}
 ANSWER = "answer"
 ID = "id"
 
 
 @dataclass(frozen=True)
-class Asked:
+class PassageQuestion:
     """A question, its passage, and the answer if it is known."""
 
     question: str
@@ -27,7 +27,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Text:
+class DomainText:
     """A text of the target domain with its id."""
 
     id: str
@@ -42,12 +42,12 @@ def require_pairs(path: Path) -> None:
         _column(path, names, PASSAGE)
 
 
-def require_texts(path: Path, what: str) -> None:
+def require_texts(path: Path, kind: str) -> None:
     """Raise InputError if the file has no column of these texts."""
-    _column(path, column_names(path), ALONE[what])
+    _column(path, column_names(path), TEXT_COLUMNS[kind])
 
 
-def read_asked(path: Path) -> list[Asked]:
+def read_passage_questions(path: Path) -> list[PassageQuestion]:
     """Return the pairs of a table or of DPR's JSON, white space folded. Raises InputError, naming row and column."""
     if _is_dpr(path):
         return _read_dpr(path)
@@ -55,50 +55,52 @@ def read_asked(path: Path) -> list[Asked]:
     question = _column(path, names, QUESTION)
     passage = _column(path, names, PASSAGE)
     columns = (question, passage, *([ANSWER] if ANSWER in names else []))
-    found = []
+    pairs = []
     for row in read_rows(path, columns):
         for column, value in zip(columns[:2], row.values, strict=False):
             if not value.strip():
                 raise bad("the text is empty; remove the row", path, row.number, column)
-        found.append(Asked(identity(row.values[0]), identity(row.values[1]), *row.values[2:]))
-    return found
+        pairs.append(PassageQuestion(identity(row.values[0]), identity(row.values[1]), *row.values[2:]))
+    return pairs
 
 
-def _read_dpr(path: Path) -> list[Asked]:
+def _read_dpr(path: Path) -> list[PassageQuestion]:
     """Return the questions of DPR's training files, each with its first positive passage."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
         return [
-            Asked(identity(row["question"]), identity(row["positive_ctxs"][0]["text"]), (row.get("answers") or [""])[0])
+            PassageQuestion(
+                identity(row["question"]), identity(row["positive_ctxs"][0]["text"]), (row.get("answers") or [""])[0]
+            )
             for row in rows
         ]
     except (ValueError, KeyError, IndexError, TypeError):
         raise bad("not a DPR training file: it needs a list with question and positive_ctxs", path) from None
 
 
-def read_texts(path: Path, what: str, each_once: bool = True) -> list[Text]:
+def read_domain_texts(path: Path, kind: str, each_once: bool = True) -> list[DomainText]:
     """Return the texts of a table, white space folded, without duplicates by default, and without empty ones.
 
     A text without an id gets its row's number, from 0.
     """
     names = column_names(path)
-    column = _column(path, names, ALONE[what])
+    column = _column(path, names, TEXT_COLUMNS[kind])
     has_id = ID in names and each_once
-    found: list[Text] = []
-    seen: set[str] = set()
+    texts: list[DomainText] = []
+    known: set[str] = set()
     for number, row in enumerate(read_rows(path, (column, ID) if has_id else (column,))):
         text = identity(row.values[0])
-        if text and not (each_once and text in seen):
-            seen.add(text)
-            found.append(Text(row.values[1] if has_id else str(number), text))
-    return found
+        if text and not (each_once and text in known):
+            known.add(text)
+            texts.append(DomainText(row.values[1] if has_id else str(number), text))
+    return texts
 
 
-def _column(path: Path, names: Sequence[str], wanted: Sequence[str]) -> str:
-    for name in wanted:
+def _column(path: Path, names: Sequence[str], accepted: Sequence[str]) -> str:
+    for name in accepted:
         if name in names:
             return name
-    raise bad(f"no column {' or '.join(map(repr, wanted))}; the file has {', '.join(map(repr, names[:20]))}", path, 1)
+    raise bad(f"no column {' or '.join(map(repr, accepted))}; the file has {', '.join(map(repr, names[:20]))}", path, 1)
 
 
 def _is_dpr(path: Path) -> bool:

@@ -23,7 +23,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredPairs:
     """Pairs as both old models score them: arrays (n,) float32 of one length."""
 
     nll: np.ndarray  # mean negative log-likelihood of a question's tokens, given the passage
@@ -33,30 +33,32 @@ class Judged:
         return len(self.nll)
 
 
-def thresholds_of(dev: Judged, generator_quantile: float, retriever_quantile: float) -> Thresholds:
+def thresholds_of(dev: ScoredPairs, generator_quantile: float, retriever_quantile: float) -> Thresholds:
     """Return the quantiles of the development pairs under the source models."""
     return Thresholds(
         float(np.quantile(dev.nll, generator_quantile)), float(np.quantile(dev.score, retriever_quantile))
     )
 
 
-def kept(pairs: Judged, by_generator: bool, which: str, thresholds: Thresholds) -> np.ndarray:
+def kept(pairs: ScoredPairs, by_generator: bool, filtering: str, thresholds: Thresholds) -> np.ndarray:
     """Return which pairs a filter keeps, (n,) bool. by_generator: the generator made the pairs, else the retriever did.
 
     self: the model that made a pair judges it; cross: the other model does; both: both do.
     """
     likely = pairs.nll < thresholds.nll
     near = pairs.score > thresholds.score
-    own, other = (likely, near) if by_generator else (near, likely)
+    by_maker, by_partner = (likely, near) if by_generator else (near, likely)
     everything = np.ones(len(pairs), dtype=bool)
-    return (own if which in ("self", "both") else everything) & (other if which in ("cross", "both") else everything)
+    return (by_maker if filtering in ("self", "both") else everything) & (
+        by_partner if filtering in ("cross", "both") else everything
+    )
 
 
 def scheme_of(variant: str) -> tuple[str, str]:
     """Return the scheme and the filter in a variant's name, such as back-training and self."""
     scheme = BACK if variant.startswith(BACK) else SELF
-    which = variant.removeprefix(scheme).removeprefix("-") or "none"
-    return scheme, which
+    filtering = variant.removeprefix(scheme).removeprefix("-") or "none"
+    return scheme, filtering
 
 
 def learned(scheme: str) -> tuple[bool, bool]:

@@ -17,8 +17,8 @@ from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.generator import TextGenerator, generate
 from allpairs.learner.light.catalog.backtraining import BackTrainingConfig
 from allpairs.learner.models.bi_encoder_training import Retriever
-from allpairs.learner.pipelines.backtraining.files import Asked
-from allpairs.learner.pipelines.backtraining.lists import Judged
+from allpairs.learner.pipelines.backtraining.files import PassageQuestion
+from allpairs.learner.pipelines.backtraining.lists import ScoredPairs
 from allpairs.learner.pipelines.backtraining.measure import likelihoods
 from allpairs.learner.pipelines.backtraining.negatives import near_by_words
 from allpairs.learner.pipelines.backtraining.texts import Data
@@ -32,21 +32,23 @@ NEAR = "near.npz"
 
 
 @dataclass(frozen=True)
-class Pairs:
+class SyntheticPairs:
     """Synthetic pairs in the order of the real list: questions, rows (n,) of their passages, and scores."""
 
     questions: list[str]
     rows: np.ndarray
-    judged: Judged
+    judged: ScoredPairs
 
     @property
     def asks(self) -> np.ndarray:
         """Which pairs have a question at all, (n,) bool: a generator may write nothing."""
         return np.array([bool(text) for text in self.questions], dtype=bool)
 
-    def asked(self, data: Data, chosen: np.ndarray) -> list[Asked]:
+    def asked(self, data: Data, chosen: np.ndarray) -> list[PassageQuestion]:
         """Return the chosen pairs (n,) bool."""
-        return [Asked(self.questions[at], data.passages[self.rows[at]].text) for at in np.flatnonzero(chosen)]
+        return [
+            PassageQuestion(self.questions[row], data.passages[self.rows[row]].text) for row in np.flatnonzero(chosen)
+        ]
 
 
 def make_lists(
@@ -60,36 +62,45 @@ def make_lists(
 ) -> None:
     """Write both lists to the folder. Existing shards are not made again."""
     settings = config.generator.model_copy(update={"decoding": config.lists.decoding})
-    passages = [one.text for one in data.passages]
-    questions = [one.text for one in data.questions]
+    passages = [text.text for text in data.passages]
+    questions = [text.text for text in data.questions]
 
     def vectors(path: Path) -> None:
         with path.open("wb") as file:
-            np.save(file, retriever.passage.encode(passages, lambda stage, done: progress(stage, 0.1 * done)))
+            np.save(file, retriever.passage.encode(passages, lambda stage, share: progress(stage, 0.1 * share)))
 
-    found = np.load(finish(folder / "passages.npy", vectors))
+    passage_vectors = np.load(finish(folder / "passages.npy", vectors))
 
-    def retrieve(part: slice, hear: Progress) -> Pairs:
-        asked = retriever.query.encode(questions[part], part_of(hear, 0.0, 0.3))
-        near = search.neighbours(asked, found, 1, False)
-        pairs = [Asked(text, passages[row]) for text, row in zip(questions[part], near.ids[:, 0].tolist(), strict=True)]
-        return Pairs(
-            questions[part], near.ids[:, 0], Judged(likelihoods(generator, pairs, settings), near.scores[:, 0])
+    def retrieve(part: slice, progress: Progress) -> SyntheticPairs:
+        query_vectors = retriever.query.encode(questions[part], part_of(progress, 0.0, 0.3))
+        near = search.neighbours(query_vectors, passage_vectors, 1, False)
+        pairs = [
+            PassageQuestion(text, passages[row])
+            for text, row in zip(questions[part], near.ids[:, 0].tolist(), strict=True)
+        ]
+        return SyntheticPairs(
+            questions[part], near.ids[:, 0], ScoredPairs(likelihoods(generator, pairs, settings), near.scores[:, 0])
         )
 
-    def write(part: slice, hear: Progress) -> Pairs:
-        texts = generate(generator, passages[part], settings, part_of(hear, 0.0, 0.8), seed=seed * 100_003 + part.start)
-        pairs = [Asked(text, passage) for text, passage in zip(texts, passages[part], strict=True)]
-        score = np.einsum("nd,nd->n", retriever.query.encode(texts), found[part])
+    def write(part: slice, progress: Progress) -> SyntheticPairs:
+        texts = generate(
+            generator, passages[part], settings, part_of(progress, 0.0, 0.8), seed=seed * 100_003 + part.start
+        )
+        pairs = [PassageQuestion(text, passage) for text, passage in zip(texts, passages[part], strict=True)]
+        score = np.einsum("nd,nd->n", retriever.query.encode(texts), passage_vectors[part])
         rows = np.arange(len(passages), dtype=np.int64)[part]
-        return Pairs(texts, rows, Judged(likelihoods(generator, pairs, settings, part_of(hear, 0.8, 1.0)), score))
+        return SyntheticPairs(
+            texts, rows, ScoredPairs(likelihoods(generator, pairs, settings, part_of(progress, 0.8, 1.0)), score)
+        )
 
-    _shards(folder, RETRIEVED, len(questions), retrieve, lambda stage, done: progress(stage, 0.1 + 0.3 * done))
-    _shards(folder, GENERATED, len(passages), write, lambda stage, done: progress(stage, 0.4 + 0.6 * done))
+    _shards(folder, RETRIEVED, len(questions), retrieve, lambda stage, share: progress(stage, 0.1 + 0.3 * share))
+    _shards(folder, GENERATED, len(passages), write, lambda stage, share: progress(stage, 0.4 + 0.6 * share))
     (folder / "passages.npy").unlink()
 
 
-def _shards(folder: Path, name: str, n: int, work: Callable[[slice, Progress], Pairs], progress: Progress) -> None:
+def _shards(
+    folder: Path, name: str, n: int, work: Callable[[slice, Progress], SyntheticPairs], progress: Progress
+) -> None:
     size = SHARDS[name]
     for start in range(0, n, size):
 
@@ -110,7 +121,7 @@ def _shards(folder: Path, name: str, n: int, work: Callable[[slice, Progress], P
         progress({RETRIEVED: "retrieve", GENERATED: "generate"}[name], min(1.0, (start + size) / n))
 
 
-def read_list(folder: Path, name: str) -> Pairs:
+def read_list(folder: Path, name: str) -> SyntheticPairs:
     """Return the list that `make_lists` left in the folder."""
     parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(f"{name}-*.json"))]
 
@@ -118,22 +129,28 @@ def read_list(folder: Path, name: str) -> Pairs:
         return np.concatenate([np.array(part[key], dtype=dtype) for part in parts])
 
     questions = [text for part in parts for text in part["questions"]]
-    return Pairs(questions, column("rows", np.int64), Judged(column("nll", np.float32), column("score", np.float32)))
+    return SyntheticPairs(
+        questions, column("rows", np.int64), ScoredPairs(column("nll", np.float32), column("score", np.float32))
+    )
 
 
 def write_learned(
-    path: Path, data: Data, lists: dict[str, Pairs], kept: dict[str, np.ndarray], by: dict[str, str]
+    path: Path, data: Data, lists: dict[str, SyntheticPairs], selected: dict[str, np.ndarray], learners: dict[str, str]
 ) -> None:
-    """Write both lists as a table: which model trains on a pair (by), both models' scores, what was kept."""
-    rows = (row for name, pairs in lists.items() for row in _learned_rows(data, by[name], name, pairs, kept[name]))
+    """Write both lists as a table: which model trains on a pair, both models' scores, and whether it was kept."""
+    rows = (
+        row for name, pairs in lists.items() for row in _learned_rows(data, learners[name], name, pairs, selected[name])
+    )
     write_csv(path, ("for", "list", "target_text", "input_text", "nll", "score", "kept"), rows)
 
 
-def _learned_rows(data: Data, by: str, name: str, pairs: Pairs, kept: np.ndarray) -> Iterator[tuple[Any, ...]]:
+def _learned_rows(
+    data: Data, learner: str, name: str, pairs: SyntheticPairs, selected: np.ndarray
+) -> Iterator[tuple[Any, ...]]:
     passages = (data.passages[row].text for row in pairs.rows.tolist())
-    figures = pairs.judged.nll.tolist(), pairs.judged.score.tolist(), kept.astype(int).tolist()
+    figures = pairs.judged.nll.tolist(), pairs.judged.score.tolist(), selected.astype(int).tolist()
     for question, passage, *numbers in zip(pairs.questions, passages, *figures, strict=True):
-        yield by, name, question, passage, *numbers
+        yield learner, name, question, passage, *numbers
 
 
 def seconds_of(folder: Path) -> float:
@@ -147,7 +164,7 @@ def seconds_of(folder: Path) -> float:
 
 def find_near(path: Path, folder: Path, data: Data, k: int, progress: Progress) -> None:
     """Write, for each pair of both lists, rows of the passages that BM25 finds for its question."""
-    passages = [one.text for one in data.passages]
-    found = {name: near_by_words(read_list(folder, name).questions, passages, k + 1, progress) for name in SHARDS}
+    passages = [passage.text for passage in data.passages]
+    rows = {name: near_by_words(read_list(folder, name).questions, passages, k + 1, progress) for name in SHARDS}
     with path.open("wb") as file:
-        np.savez(file, retrieved=found[RETRIEVED], generated=found[GENERATED])
+        np.savez(file, retrieved=rows[RETRIEVED], generated=rows[GENERATED])

@@ -35,16 +35,16 @@ def wrong_rows(
     unknown; no wrong passage contains one. A question with fewer than k repeats its own; one with none gets the passage
     after its right one.
     """
-    found = np.empty((len(near), k), dtype=np.int64)
-    for place, (rows, own) in enumerate(zip(near.tolist(), right.tolist(), strict=True)):
+    rows_of_wrong = np.empty((len(near), k), dtype=np.int64)
+    for place, (rows, right_row) in enumerate(zip(near.tolist(), right.tolist(), strict=True)):
         answer = answers[place] if answers is not None else ""
-        wrong = [row for row in rows if row != own and not holds(passages[row], answer)][:k]
-        wrong = wrong or [(own + 1) % len(passages)]
-        found[place] = [wrong[at % len(wrong)] for at in range(k)]
-    return found
+        wrong = [row for row in rows if row != right_row and not holds(passages[row], answer)][:k]
+        wrong = wrong or [(right_row + 1) % len(passages)]
+        rows_of_wrong[place] = [wrong[number % len(wrong)] for number in range(k)]
+    return rows_of_wrong
 
 
 def holds(passage: str, answer: str) -> bool:
     """Return whether the passage contains the answer verbatim, in SQuAD's normal form; an empty answer is in none."""
-    wanted = squad_form(answer)
-    return bool(wanted) and f" {wanted} " in f" {squad_form(passage)} "
+    normal_form = squad_form(answer)
+    return bool(normal_form) and f" {normal_form} " in f" {squad_form(passage)} "

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from allpairs.db.progress import Progress
 from allpairs.learner.pipelines.backtraining import drawing, paper
-from allpairs.learner.pipelines.backtraining.best import BEST, PAIRS, QUESTIONS, chosen, model_of, titled
+from allpairs.learner.pipelines.backtraining.best import BEST, PAIRS, QUESTIONS, best_model_of, model_of, titled
 from allpairs.learner.pipelines.backtraining.lists import BACK, SELF
-from allpairs.learner.pipelines.backtraining.records import Record, of, records_of
+from allpairs.learner.pipelines.backtraining.records import IterationRecord, records_at, records_of
 from allpairs.learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
 from allpairs.learner.pipelines.backtraining.tables import table4, table5, table6
-from allpairs.learner.pipelines.backtraining.texts import Data, data_of
+from allpairs.learner.pipelines.backtraining.texts import Data, domain_data
 from allpairs.learner.pipelines.backtraining.types import TYPES, Tagger, by_patterns, learned_tagger
 from allpairs.learner.pipelines.pipeline import RESULTS, Artifact, Run, write_artifacts
 from allpairs.learner.pipelines.report import Report
@@ -21,13 +21,13 @@ from allpairs.learner.reports.tables import NONE, grid
 from allpairs.learner.runtime.device import default_device
 from allpairs.learner.runtime.memory import peak_memory
 
-ASKED = "test-questions.jsonl"  # in the folder of the results
+TEST_QUESTIONS = "test-questions.jsonl"  # in the folder of the results
 COMPARED = ("bleu_1", "accuracy_at_1", "accuracy_at_40")  # measures that compare back-training with self-training
 
 
-def write_results(run: Run, folder: Path, progress: Progress) -> None:
+def write_backtraining_results(run: Run, folder: Path, progress: Progress) -> None:
     """Write tables/, figures/, report.md and artifacts.json to the folder."""
-    data = data_of(run)
+    data = domain_data(run)
     records = records_of(run)
     report = Report(folder, "Back-training (Kulshreshtha et al. 2021)")
     _counts(report, data)
@@ -48,7 +48,7 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
     drawing.confusions(report, data, records, tagger, TYPES if path is None else ())
     _cost(report, records)
     report.close()
-    write_artifacts(folder, [*_artifacts(run, data), write_asked(folder, data, records)])
+    write_artifacts(folder, [*_artifacts(run, data), write_test_questions(folder, data, records)])
 
 
 def _counts(report: Report, data: Data) -> None:
@@ -63,17 +63,19 @@ def _counts(report: Report, data: Data) -> None:
         ("pairs of the upper bound", len(data.supervised)),
         *data.about.items(),
     ]
-    body = [[what, f"{n:,.3g}" if isinstance(n, float) else f"{n:,}"] for what, n in rows]
-    report.table("counts", "Pairs and texts", [{"what": what, "n": n} for what, n in rows], grid(["", "n"], body))
+    report.counts("Pairs and texts", rows)
 
 
-def _verdict(report: Report, records: Sequence[Record]) -> None:
+def _verdict(report: Report, records: Sequence[IterationRecord]) -> None:
     """Report which scheme was better, without filters, in the first iteration."""
-    back, own = ({one.seed: one.test for one in of(records, scheme, 1)} for scheme in (BACK, SELF))
+    back, self_trained = (
+        {record.seed: record.test for record in records_at(records, scheme, 1)} for scheme in (BACK, SELF)
+    )
+    seeds = back.keys() & self_trained.keys()
     lines = [
-        verdict([(back[seed][name], own[seed][name]) for seed in back.keys() & own.keys()], paper.TITLES[name])
+        verdict([(back[seed][name], self_trained[seed][name]) for seed in seeds], paper.TITLES[name])
         for name in COMPARED
-        if back.keys() & own.keys()
+        if seeds
     ]
     if lines:
         report.text("**Back-training against self-training, one iteration, no filter.** " + " ".join(lines))
@@ -81,31 +83,33 @@ def _verdict(report: Report, records: Sequence[Record]) -> None:
 
 def verdict(figures: Sequence[tuple[float, float]], title: str) -> str:
     """Return a sentence on whether back-training beats self-training over the same seeds, with an interval."""
-    gain = mean_of([100 * (back - own) for back, own in figures])
-    ours, theirs = (mean_of([100 * pair[side] for pair in figures]).value for side in (0, 1))
-    said = f"{title}: {ours:.2f} against {theirs:.2f}, "
+    gain = mean_of([100 * (back - self_training) for back, self_training in figures])
+    ours_mean, theirs_mean = (mean_of([100 * pair[side] for pair in figures]).value for side in (0, 1))
+    means = f"{title}: {ours_mean:.2f} against {theirs_mean:.2f}, "
     if gain.low is None or gain.high is None:
-        return f"{said}a difference of {gain.value:+.2f} (one seed, so no interval)."
+        return f"{means}a difference of {gain.value:+.2f} (one seed, so no interval)."
     better = "back-training is better" if gain.low > 0 else "self-training is better" if gain.high < 0 else None
     words = better or "the difference is not significant"
-    return (
-        f"{said}a difference of {gain.value:+.2f} ({gain.low:+.2f} to {gain.high:+.2f}, {len(figures)} seeds): {words}."
-    )
+    interval = f"{gain.low:+.2f} to {gain.high:+.2f}, {len(figures)} seeds"
+    return f"{means}a difference of {gain.value:+.2f} ({interval}): {words}."
 
 
-def _types(report: Report, data: Data, records: Sequence[Record], tagger: Tagger, by: str) -> None:
+def _types(report: Report, data: Data, records: Sequence[IterationRecord], tagger: Tagger, assigner: str) -> None:
     """Report the paper's Table 2, and the types of the first seed's generated questions."""
-    texts = {"source": [one.question for one in data.source], "target": [one.text for one in data.questions]}
+    texts = {
+        "source": [record.question for record in data.source],
+        "target": [record.text for record in data.questions],
+    }
     seed = records[0].seed
-    for one in records:
-        if one.seed == seed and one.iteration <= 1:
-            texts[f"by {one.variant}"] = one.written
-    counts = {name: Counter(tagger(some)) for name, some in texts.items()}
-    names = list(dict.fromkeys([*TYPES, *(kind for found in counts.values() for kind in found)]))
+    for record in records:
+        if record.seed == seed and record.iteration <= 1:
+            texts[f"by {record.variant}"] = record.written
+    counts = {name: Counter(tagger(questions)) for name, questions in texts.items()}
+    names = list(dict.fromkeys([*TYPES, *(kind for kinds in counts.values() for kind in kinds)]))
     rows = []
     body = []
     for kind in names:
-        shares = {name: found[kind] / max(1, found.total()) for name, found in counts.items()}
+        shares = {name: kinds[kind] / max(1, kinds.total()) for name, kinds in counts.items()}
         printed = dict(zip(("source", "target"), paper.TABLE2.get(kind, ()), strict=False))
         rows.append({"type": kind, **shares, **{f"{name}_paper": printed.get(name) for name in ("source", "target")}})
         body.append(
@@ -116,17 +120,19 @@ def _types(report: Report, data: Data, records: Sequence[Record], tagger: Tagger
             ]
         )
     header = ["", *texts, "source, paper", "target, paper"]
-    report.text(f"{paper.TYPES_NOTE} Here {by} assigned the types; in the paper a person labelled 200 questions.")
+    report.text(f"{paper.TYPES_NOTE} Here {assigner} assigned the types; in the paper a person labelled 200 questions.")
     report.table("table2", "Table 2: types of questions, percent", rows, grid(header, body))
 
 
-def _cost(report: Report, records: Sequence[Record]) -> None:
+def _cost(report: Report, records: Sequence[IterationRecord]) -> None:
     rows = []
     body = []
-    for variant, iteration in dict.fromkeys((one.variant, one.iteration) for one in records):
-        mine = of(records, variant, iteration)
-        minutes = sum(one.seconds for one in mine) / len(mine) / 60
-        pairs = [round(sum(one.log(kind)["pairs"] for one in mine) / len(mine)) for kind in (GENERATOR, RETRIEVER)]
+    for variant, iteration in dict.fromkeys((record.variant, record.iteration) for record in records):
+        runs = records_at(records, variant, iteration)
+        minutes = sum(record.seconds for record in runs) / len(runs) / 60
+        pairs = [
+            round(sum(record.log(kind)["pairs"] for record in runs) / len(runs)) for kind in (GENERATOR, RETRIEVER)
+        ]
         rows.append(
             {
                 "variant": variant,
@@ -146,21 +152,21 @@ def _cost(report: Report, records: Sequence[Record]) -> None:
     report.table("cost", "Pairs and time", rows, grid(header, body))
 
 
-def write_asked(folder: Path, data: Data, records: Sequence[Record]) -> Artifact:
+def write_test_questions(folder: Path, data: Data, records: Sequence[IterationRecord]) -> Artifact:
     """Write each first-seed model's questions about the test passages, with the known ones, for raters."""
     seed = records[0].seed
-    written = {titled(one.variant, one.iteration): one.written for one in records if one.seed == seed}
-    with (folder / ASKED).open("w", encoding="utf-8") as file:
-        for at, pair in enumerate(data.test):
-            questions = {model: texts[at] for model, texts in written.items()}
+    written = {titled(record.variant, record.iteration): record.written for record in records if record.seed == seed}
+    with (folder / TEST_QUESTIONS).open("w", encoding="utf-8") as file:
+        for number, pair in enumerate(data.test):
+            questions = {model: texts[number] for model, texts in written.items()}
             row = {"passage": pair.passage, "reference": pair.question, "questions": questions}
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
     figures = {"passages": len(data.test), "models": len(written)}
-    return Artifact("test-questions", "Questions about the test passages", f"{RESULTS}/{ASKED}", figures)
+    return Artifact("test-questions", "Questions about the test passages", f"{RESULTS}/{TEST_QUESTIONS}", figures)
 
 
 def _artifacts(run: Run, data: Data) -> list[Artifact]:
-    best = {kind: chosen(run, kind) for kind in (GENERATOR, RETRIEVER)}
+    best = {kind: best_model_of(run, kind) for kind in (GENERATOR, RETRIEVER)}
     retriever, generator = (model_of(best[kind], kind).relative_to(run.folder) for kind in (RETRIEVER, GENERATOR))
     with (run.of(BEST) / PAIRS).open() as file:
         pairs = sum(1 for _ in file)

@@ -7,11 +7,11 @@ import numpy as np
 
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.models.bi_encoder_training import Lesson
-from allpairs.learner.pipelines.backtraining.files import Asked
-from allpairs.learner.pipelines.backtraining.lists import PAPER_NLL, PAPER_SCORE, Judged, Thresholds, thresholds_of
-from allpairs.learner.pipelines.backtraining.measure import judge, measure, measure_source
+from allpairs.learner.pipelines.backtraining.files import PassageQuestion
+from allpairs.learner.pipelines.backtraining.lists import PAPER_NLL, PAPER_SCORE, ScoredPairs, Thresholds, thresholds_of
+from allpairs.learner.pipelines.backtraining.measure import judge, measure_both_models, measure_source
 from allpairs.learner.pipelines.backtraining.negatives import SPARE, near_by_words, wrong_rows
-from allpairs.learner.pipelines.backtraining.texts import data_of
+from allpairs.learner.pipelines.backtraining.texts import domain_data
 from allpairs.learner.pipelines.backtraining.training import (
     first_retriever,
     generator_in,
@@ -33,23 +33,23 @@ SOURCE_FIGURES = "source.json"
 
 def seeds_of(run: Run) -> list[int]:
     """Return the seeds of the repetitions."""
-    return [run.config.seed + at for at in range(run.config.seeds)]
+    return [run.config.seed + number for number in range(run.config.seeds)]
 
 
 def learn_source(run: Run, folder: Path, progress: Progress) -> None:
     """Write a folder for each seed, with both models and their figures, to the folder."""
     seeds = seeds_of(run)
-    for at, seed in enumerate(seeds):
+    for place, seed in enumerate(seeds):
 
-        def part(words: str, done: float, at: int = at) -> None:
-            progress(f"{at + 1} of {len(seeds)}, {words}", (at + done) / len(seeds))
+        def part(words: str, share: float, place: int = place) -> None:
+            progress(f"{place + 1} of {len(seeds)}, {words}", (place + share) / len(seeds))
 
         _learn(run, folder / f"seed-{seed}", seed, part)
 
 
 def _learn(run: Run, folder: Path, seed: int, progress: Progress) -> None:
     config = run.config
-    data = data_of(run)
+    data = domain_data(run)
 
     def teach_to_write(partial: Path) -> None:
         generator, settings = source_generator(config, seed)
@@ -65,31 +65,35 @@ def _learn(run: Run, folder: Path, seed: int, progress: Progress) -> None:
     def measure_all(partial: Path) -> None:
         generator = generator_in(generator_folder)
         retriever = retriever_in(retriever_folder)
-        measure(partial, generator, retriever, data, config, part_of(progress, 0.8, 0.95))
+        measure_both_models(partial, generator, retriever, data, config, part_of(progress, 0.8, 0.95))
         judged = judge(generator, retriever, data.dev, config.generator)
         np.savez(partial / JUDGED, nll=judged.nll, score=judged.score)
         if data.source_test:
-            passages = [one.passage for one in data.source]
-            found = measure_source(generator, retriever, data.source_test, passages, config, part_of(progress, 0.95, 1))
-            (partial / SOURCE_FIGURES).write_text(json.dumps(found), encoding="utf-8")
+            passages = [pair.passage for pair in data.source]
+            figures = measure_source(
+                generator, retriever, data.source_test, passages, config, part_of(progress, 0.95, 1)
+            )
+            (partial / SOURCE_FIGURES).write_text(json.dumps(figures), encoding="utf-8")
 
     finish(folder / MEASURED, measure_all)
 
 
-def pairs_lesson(pairs: list[Asked], k: int) -> Lesson:
+def pairs_lesson(pairs: list[PassageQuestion], k: int) -> Lesson:
     """Return known pairs with k wrong passages each: BM25's finds, without the answer if it is known."""
-    passages = list(dict.fromkeys(one.passage for one in pairs))
-    row = {text: at for at, text in enumerate(passages)}
-    questions = [one.question for one in pairs]
-    right = np.array([row[one.passage] for one in pairs], dtype=np.int64)
+    passages = list(dict.fromkeys(pair.passage for pair in pairs))
+    row = {text: number for number, text in enumerate(passages)}
+    questions = [pair.question for pair in pairs]
+    right = np.array([row[pair.passage] for pair in pairs], dtype=np.int64)
     near = near_by_words(questions, passages, k + 1 + SPARE)
-    return lesson_with(questions, passages, right, wrong_rows(near, right, passages, k, [one.answer for one in pairs]))
+    return lesson_with(
+        questions, passages, right, wrong_rows(near, right, passages, k, [pair.answer for pair in pairs])
+    )
 
 
-def judged_dev(folder: Path) -> Judged:
+def judged_dev(folder: Path) -> ScoredPairs:
     """Return the development pairs as scored by a seed's source models."""
     with np.load(folder / MEASURED / JUDGED) as stored:
-        return Judged(stored["nll"], stored["score"])
+        return ScoredPairs(stored["nll"], stored["score"])
 
 
 def thresholds_for(run: Run, seed: int) -> Thresholds:

@@ -21,7 +21,7 @@ from allpairs.learner.models.bi_encoder_training import (
     train_retriever,
 )
 from allpairs.learner.models.watch import Watch
-from allpairs.learner.pipelines.backtraining.files import Asked
+from allpairs.learner.pipelines.backtraining.files import PassageQuestion
 
 MODEL = "model"
 LOG = "log.json"
@@ -53,9 +53,9 @@ def adapting_retriever(config: BackTrainingConfig, n: int) -> RetrieverSettings:
 def teach_generator(
     folder: Path,
     generator: TextGenerator,
-    pairs: Sequence[Asked],
+    pairs: Sequence[PassageQuestion],
     settings: GeneratorSettings,
-    watched: Sequence[Asked],
+    watched: Sequence[PassageQuestion],
     progress: Progress,
 ) -> None:
     """Save the trained model, and its perplexity on training and `watched` pairs, in the folder.
@@ -65,8 +65,8 @@ def teach_generator(
     began = time.monotonic()
     trace = Trace(generator, watched, settings)
     if pairs:
-        sources = [one.passage for one in pairs]
-        targets = [one.question for one in pairs]
+        sources = [pair.passage for pair in pairs]
+        targets = [pair.question for pair in pairs]
         train_generator(generator, sources, targets, settings, progress, trace if watched else None)
     generator.save(folder / MODEL)
     _log(folder, pairs=len(pairs), seconds=time.monotonic() - began, trace=trace.points)
@@ -75,7 +75,9 @@ def teach_generator(
 class Trace(Watch):
     """Notes a generator's perplexity in its training: on the step's pairs, and on the watched ones."""
 
-    def __init__(self, generator: TextGenerator, watched: Sequence[Asked], settings: GeneratorSettings) -> None:
+    def __init__(
+        self, generator: TextGenerator, watched: Sequence[PassageQuestion], settings: GeneratorSettings
+    ) -> None:
         super().__init__(2 * POINTS + 1, 3)
         self.generator = generator
         self.watched = watched
@@ -89,9 +91,9 @@ class Trace(Watch):
     def __call__(self, step: int, steps: int, loss: float = 0.0) -> None:
         """Note both if it is time to, which it is after the first step and the last."""
         if step == 1 or step == steps or step % max(1, steps // POINTS) == 0:
-            asked = [one.passage for one in self.watched], [one.question for one in self.watched]
-            found = nll(self.generator, *asked, self.settings)
-            self.note(step, float(np.exp(loss)), float(np.exp(found.mean())))
+            texts = [pair.passage for pair in self.watched], [pair.question for pair in self.watched]
+            losses = nll(self.generator, *texts, self.settings)
+            self.note(step, float(np.exp(loss)), float(np.exp(losses.mean())))
 
 
 def teach_retriever(
@@ -108,9 +110,9 @@ def teach_retriever(
 
 def lesson_with(questions: Sequence[str], passages: Sequence[str], rows: np.ndarray, wrong: np.ndarray) -> Lesson:
     """Return a lesson of questions with the rows (n,) of their passages and of wrong ones (n, k)."""
-    place = {text: at for at, text in enumerate(dict.fromkeys(questions))}
-    asked = np.array([place[text] for text in questions], dtype=np.int64)
-    return Lesson(list(place), passages, np.column_stack([asked, rows]).astype(np.int64), wrong)
+    place = {text: number for number, text in enumerate(dict.fromkeys(questions))}
+    question_rows = np.array([place[text] for text in questions], dtype=np.int64)
+    return Lesson(list(place), passages, np.column_stack([question_rows, rows]).astype(np.int64), wrong)
 
 
 def generator_in(folder: Path) -> TextGenerator:
@@ -128,11 +130,11 @@ def first_retriever(config: BackTrainingConfig) -> Retriever:
     return new_retriever(config.retriever)
 
 
-def log_in(folder: Path) -> dict[str, Any]:
+def training_log(folder: Path) -> dict[str, Any]:
     """Return a training's log."""
-    found: dict[str, Any] = json.loads((folder / LOG).read_text(encoding="utf-8"))
-    return found
+    log: dict[str, Any] = json.loads((folder / LOG).read_text(encoding="utf-8"))
+    return log
 
 
-def _log(folder: Path, **about: Any) -> None:
-    (folder / LOG).write_text(json.dumps(about), encoding="utf-8")
+def _log(folder: Path, **figures: Any) -> None:
+    (folder / LOG).write_text(json.dumps(figures), encoding="utf-8")

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from allpairs.learner.models.encoder import load_encoder
-from allpairs.learner.pipelines.backtraining.domain import read_labelled
+from allpairs.learner.pipelines.backtraining.domain import read_labelled_texts
 
 TYPES = ("DESCRIPTION", "METHOD", "EXPLANATION", "COMPARISON", "PREFERENCE")
 Tagger = Callable[[Sequence[str]], list[str]]
@@ -44,18 +44,18 @@ def _type(question: str) -> str:
 
 def learned_tagger(path: Path, backbone: str) -> Tagger:
     """Return a classifier trained on questions with types: a logistic regression on the encoder's vectors."""
-    texts, types = read_labelled(path, "type")
+    texts, types = read_labelled_texts(path, "type")
     encoder = load_encoder(backbone)
     if len(set(types)) < 2:
         return lambda questions: [types[0]] * len(questions)
     model = LogisticRegression(max_iter=1000).fit(encoder.encode(texts), types)
-    return lambda questions: [str(one) for one in model.predict(encoder.encode(questions))] if questions else []
+    return lambda questions: [str(kind) for kind in model.predict(encoder.encode(questions))] if questions else []
 
 
 def confusion(actual: Sequence[str], generated: Sequence[str], names: Sequence[str] = TYPES) -> np.ndarray:
     """Return counts (k, k) int64 of actual types (rows) and generated ones (columns)."""
-    place = {name: at for at, name in enumerate(names)}
-    found = np.zeros((len(names), len(names)), dtype=np.int64)
-    for one, other in zip(actual, generated, strict=True):
-        found[place[one], place[other]] += 1
-    return found
+    place = {name: row for row, name in enumerate(names)}
+    counts = np.zeros((len(names), len(names)), dtype=np.int64)
+    for actual_type, generated_type in zip(actual, generated, strict=True):
+        counts[place[actual_type], place[generated_type]] += 1
+    return counts

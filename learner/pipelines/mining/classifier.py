@@ -26,14 +26,14 @@ class TextClassifier:
         self,
         encoder: Encoder,
         seeds: Sequence[str],
-        others: Sequence[str],
+        random_texts: Sequence[str],
         settings: Classifier,
         batch: int,
         max_length: int,
     ) -> None:
         self.encoder = encoder
         self.seeds = seeds
-        self.others = others
+        self.others = random_texts
         self.weight = settings.weight
         self.batch = batch
         self.max_length = max_length
@@ -46,11 +46,11 @@ class TextClassifier:
         n = min(self.batch, len(self.seeds), len(self.others))
         texts = [self.seeds[row] for row in rng.choice(len(self.seeds), n, replace=False)]
         texts += [self.others[row] for row in rng.choice(len(self.others), n, replace=False)]
-        wanted = torch.repeat_interleave(torch.tensor([1.0, 0.0], device=self.encoder.device), n)
+        labels = torch.repeat_interleave(torch.tensor([1.0, 0.0], device=self.encoder.device), n)
         with fast_training(self.encoder.device):
             vectors = group.whole(self.encoder.embed, self.encoder.tokenize(texts, self.max_length))
         logits = self.head(vectors.float())[:, 0]
-        return self.weight * nn.functional.binary_cross_entropy_with_logits(logits, wanted)
+        return self.weight * nn.functional.binary_cross_entropy_with_logits(logits, labels)
 
     def save(self, path: Path) -> None:
         """Save the head to the file."""
@@ -66,7 +66,7 @@ def probabilities(path: Path, vectors: np.ndarray) -> np.ndarray:
     return (1 / (1 + np.exp(-logits))).astype(np.float32)
 
 
-def kept(p: np.ndarray, settings: Classifier) -> np.ndarray:
+def passing_rows(p: np.ndarray, settings: Classifier) -> np.ndarray:
     """Return which texts to keep (n,) bool: those at or above the threshold, or the top share (at least one)."""
     if settings.keep == "threshold":
         return p >= settings.threshold

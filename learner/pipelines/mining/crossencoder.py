@@ -75,12 +75,14 @@ def train_crossencoder(
 
         def losses(batch: np.ndarray) -> Iterator[Tensor]:
             right = batch * (1 + k)
-            both = np.r_[right, right + 1 + rng.integers(k, size=len(batch))]
+            rows = np.r_[right, right + 1 + rng.integers(k, size=len(batch))]
             with fast_training(device):
-                logits = pair_logits(model, tokens, both).float() + first[both]
+                logits = pair_logits(model, tokens, rows).float() + first[rows]
             yield pair_loss(logits[: len(batch)], logits[len(batch) :], settings.objective)
 
-        measure = partial(rank_measure, partial(scores, model, development)) if development is not None else None
+        measure = (
+            partial(rank_measure, partial(contrast_scores, model, development)) if development is not None else None
+        )
         best = watch_of([model], measure, config or Development(), settings.learning_rate)
         if best is not None and settings.keep_score:
             best(0, settings.steps)
@@ -96,16 +98,16 @@ def _groups(model: CrossEncoder, settings: Crossencoder) -> list[dict[str, objec
     if not settings.keep_score:
         return [{"params": list(parameters.values())}]
     name = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)][-1]
-    head = [parameters.pop(own) for own in (f"{name}.weight", f"{name}.bias") if own in parameters]
+    head = [parameters.pop(key) for key in (f"{name}.weight", f"{name}.bias") if key in parameters]
     for parameter in head:
         nn.init.zeros_(parameter)
     return [{"params": list(parameters.values())}, {"params": head, "lr": settings.learning_rate * HEAD_RATE}]
 
 
-def scores(model: CrossEncoder, contrasts: Contrasts) -> np.ndarray:
+def contrast_scores(model: CrossEncoder, contrasts: Contrasts) -> np.ndarray:
     """Return the score of each right pair and of its wrong ones, (n, 1 + k) float32."""
-    found = score_pairs(model, contrasts.texts, *contrasts.pairs.T)
-    return found.reshape(contrasts.first.shape) + contrasts.first
+    logits = score_pairs(model, contrasts.texts, *contrasts.pairs.T)
+    return logits.reshape(contrasts.first.shape) + contrasts.first
 
 
 def pair_loss(right: Tensor, wrong: Tensor, objective: Literal["binary", "pairwise"]) -> Tensor:

@@ -38,7 +38,7 @@ def best_model(
     Without rates to try, the settings' own is the only one; without measurements, the last step counts.
     """
     rates = config.learning_rates or [settings.learning_rate]
-    found: tuple[Model, float] | None = None
+    chosen: tuple[Model, float] | None = None
     looks: list[Look] = []
     for number, rate in enumerate(rates):
         part = part_of(progress, number / len(rates), (number + 1) / len(rates))
@@ -47,10 +47,10 @@ def best_model(
         if best is not None and best.best is not None:
             looks = looks + best.looks
             value = best.best.value
-        if found is None or value > found[1]:
-            found = model, value
-    assert found is not None
-    return found[0], looks
+        if chosen is None or value > chosen[1]:
+            chosen = model, value
+    assert chosen is not None
+    return chosen[0], looks
 
 
 def watch_of(
@@ -75,7 +75,7 @@ def read_looks(folder: Path) -> list[dict[str, Any]]:
 
 
 def retrieval_measure(
-    retriever: Retriever, pairs: Sequence[tuple[str, str]], others: Sequence[str]
+    retriever: Retriever, pairs: Sequence[tuple[str, str]], random_texts: Sequence[str]
 ) -> Callable[[], float] | None:
     """Return what measures a retriever: the mean reciprocal rank of each pair's second text among all and the others.
 
@@ -87,23 +87,23 @@ def retrieval_measure(
     for x, y in pairs:
         right.setdefault(identity(x), (x, y))
     rows = {identity(y): y for _, y in right.values()}
-    for text in others:
+    for text in random_texts:
         if identity(text) not in right:
             rows.setdefault(identity(text), text)
-    at = {key: row for row, key in enumerate(rows)}
-    gold = np.array([at[identity(y)] for _, y in right.values()], dtype=np.int64)
+    position = {key: row for row, key in enumerate(rows)}
+    gold = np.array([position[identity(y)] for _, y in right.values()], dtype=np.int64)
     return partial(_mrr, retriever, [x for x, _ in right.values()], list(rows.values()), gold)
 
 
 def _mrr(retriever: Retriever, queries: Sequence[str], passages: Sequence[str], gold: np.ndarray) -> float:
-    asked = retriever.query.encode(queries)
-    found = retriever.passage.encode(passages)
-    if not (np.isfinite(asked).all() and np.isfinite(found).all()):
+    query_vectors = retriever.query.encode(queries)
+    passage_vectors = retriever.passage.encode(passages)
+    if not (np.isfinite(query_vectors).all() and np.isfinite(passage_vectors).all()):
         return 0.0  # the training has diverged
-    return float(mean_reciprocal_rank(ranks_of_gold(asked, found, gold)))
+    return float(mean_reciprocal_rank(ranks_of_gold(query_vectors, passage_vectors, gold)))
 
 
 def rank_measure(scores: Callable[[], np.ndarray]) -> float:
     """Return the mean reciprocal rank of the first column among the columns (n, k); ties and NaN count against it."""
-    found = scores()
-    return float(np.mean(1.0 / (1 + (~(found[:, 1:] < found[:, :1])).sum(axis=1))))
+    values = scores()
+    return float(np.mean(1.0 / (1 + (~(values[:, 1:] < values[:, :1])).sum(axis=1))))

@@ -16,7 +16,7 @@ from allpairs.learner.models.likely_sentence import sentences
 Texts = tuple[str, str]
 
 
-class Reason(StrEnum):
+class DropReason(StrEnum):
     """Why a pair was dropped. Pairs are checked in this order, and the first reason counts."""
 
     SEED = "a seed pair"
@@ -27,7 +27,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True)
-class SeedPairs:
+class KnownSeeds:
     """The seed pairs. symmetric: pairs within one list, where the order of two texts does not matter."""
 
     pairs: Sequence[Texts]
@@ -41,31 +41,31 @@ class SeedPairs:
         return frozenset(map(self._key, self.pairs))
 
     def _key(self, pair: Texts) -> Texts:
-        one, other = map(identity, pair)
-        return (min(one, other), max(one, other)) if self.symmetric else (one, other)
+        x, y = map(identity, pair)
+        return (min(x, y), max(x, y)) if self.symmetric else (x, y)
 
 
-def reasons(pairs: Iterable[Texts], config: Filters, seeds: SeedPairs) -> list[Reason | None]:
+def drop_reasons(pairs: Iterable[Texts], config: Filters, seeds: KnownSeeds) -> list[DropReason | None]:
     """Return why each pair is dropped, or None for pairs to keep."""
     return [_reason(pair, config, seeds) for pair in pairs]
 
 
-def _reason(pair: Texts, config: Filters, seeds: SeedPairs) -> Reason | None:
+def _reason(pair: Texts, config: Filters, seeds: KnownSeeds) -> DropReason | None:
     """Return the first reason to drop a pair."""
     if config.drop_seeds and pair in seeds:
-        return Reason.SEED
+        return DropReason.SEED
     if config.drop_verbatim and (within(*pair) or within(*reversed(pair))):
-        return Reason.VERBATIM
+        return DropReason.VERBATIM
     if config.least_sentences and len(sentences(pair[0])) < config.least_sentences:
-        return Reason.SENTENCES
+        return DropReason.SENTENCES
     if config.shortest and min(len(text.split()) for text in pair) < config.shortest:
-        return Reason.SHORT
+        return DropReason.SHORT
     return None
 
 
-def reasons_of_answers(asked: Iterable[Texts]) -> list[Reason | None]:
+def reasons_of_answers(pairs: Iterable[Texts]) -> list[DropReason | None]:
     """Return why each question with its answer is dropped, or None: the answer is in the question verbatim."""
-    return [Reason.ANSWER if within(answer, question) else None for question, answer in asked]
+    return [DropReason.ANSWER if within(answer, question) else None for question, answer in pairs]
 
 
 def within(part: str, whole: str) -> bool:
@@ -85,8 +85,8 @@ def read_date(value: str, path: Path, row: int, column: str = "date") -> date:
     try:
         return datetime.fromisoformat(value.strip()).date()
     except ValueError:
-        what = "the date is empty" if not value.strip() else f"{shown(value)} is not a date"
-        raise bad(f"{what}; write it as YYYY-MM-DD", path, row, column) from None
+        problem = "the date is empty" if not value.strip() else f"{shown(value)} is not a date"
+        raise bad(f"{problem}; write it as YYYY-MM-DD", path, row, column) from None
 
 
 def period(value: str, unit: Literal["day", "month", "year"], path: Path) -> str:

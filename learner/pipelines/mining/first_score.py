@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from allpairs.learner.pipelines.mining.shards import neighbours
+from allpairs.learner.pipelines.mining.shards import disk_neighbours
 
 SAME = 0.9995  # a cosine above this is a text's with itself, in half precision
 
@@ -25,7 +25,10 @@ def features(
     one_list: both lists are the same, where no text is its own neighbour, and both means are that of the two: the order
     of a pair's texts says nothing.
     """
-    of_x, of_y = (_mean_cosines(own, other, k, one_list) for own, other in zip((x, y), reversed(lists), strict=True))
+    of_x, of_y = (
+        _mean_cosines(vectors, all_vectors, k, one_list)
+        for vectors, all_vectors in zip((x, y), reversed(lists), strict=True)
+    )
     left, right = pairs.T
     cosines = np.einsum("nd,nd->n", x[left], y[right], dtype=np.float64)
     means = of_x[left], of_y[right]
@@ -33,7 +36,7 @@ def features(
 
 
 def _mean_cosines(queries: np.ndarray, vectors: np.ndarray, k: int, one_list: bool) -> np.ndarray:
-    scores = neighbours(queries, vectors, k + one_list).scores.astype(np.float64)
+    scores = disk_neighbours(queries, vectors, k + one_list).scores.astype(np.float64)
     if one_list and scores.shape[1] > 1:
         scores = np.where(scores[:, :1] > SAME, scores[:, 1:], scores[:, :-1])
     return scores.mean(axis=1)
@@ -43,4 +46,4 @@ def fit_first_score(right: np.ndarray, wrong: np.ndarray) -> Callable[[np.ndarra
     """Return the function from features (n, 3) to log-odds (n,) float32, fitted to those of right and wrong pairs."""
     model = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced"))
     model.fit(np.r_[right, wrong], np.r_[np.ones(len(right)), np.zeros(len(wrong))])
-    return lambda some: model.decision_function(some).astype(np.float32)
+    return lambda values: model.decision_function(values).astype(np.float32)

@@ -16,19 +16,27 @@ from allpairs.learner.light.catalog.mining import READING, MiningConfig
 from allpairs.learner.metrics.text import squad_form
 from allpairs.learner.models.model_folder import require_folder
 from allpairs.learner.pipelines.mining.answers.entities import EntityTagger, PatternTagger, spacy_tagger
-from allpairs.learner.pipelines.mining.answers.negatives import Asked
+from allpairs.learner.pipelines.mining.answers.negatives import AnsweredQuestion
 from allpairs.learner.pipelines.mining.answers.reading import (
     ANSWER,
-    ASKED,
-    as_pairs,
-    load_asked,
-    read_asked,
+    SEED_COLUMNS,
+    load_answered,
+    questions_as_pairs,
+    read_answered,
     rows_of_answers,
-    write_asked,
+    write_answered,
     write_candidates,
 )
-from allpairs.learner.pipelines.mining.filters import SeedPairs
-from allpairs.learner.pipelines.mining.texts import DATE, ID, TEXT, TextList, copy_texts, read_pairs, require_columns
+from allpairs.learner.pipelines.mining.filters import KnownSeeds
+from allpairs.learner.pipelines.mining.texts import (
+    DATE,
+    ID,
+    TEXT,
+    TextList,
+    copy_texts,
+    read_text_pairs,
+    require_columns,
+)
 from allpairs.learner.pipelines.pipeline import Run
 
 LEAST_SEEDS = 2
@@ -43,7 +51,7 @@ TEST_ASKED = "test_asked.json"
 
 
 @dataclass(frozen=True)
-class Texts:
+class MiningTexts:
     """The inputs of a run, read from its first stage; y is x for pairs within one list."""
 
     folder: Path
@@ -64,28 +72,28 @@ class Texts:
         return self.x if self.one_list else TextList(self.folder / "y.parquet")
 
     @cached_property
-    def seeds(self) -> SeedPairs:
+    def seeds(self) -> KnownSeeds:
         """The seed pairs."""
-        return SeedPairs(self._pairs(SEEDS), self.one_list)
+        return KnownSeeds(self._pairs(SEEDS), self.one_list)
 
     def directed(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the training pairs: within one list, where their order does not matter, each in both directions."""
         return [*pairs, *((y, x) for x, y in pairs)] if self.one_list else list(pairs)
 
     @cached_property
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[AnsweredQuestion]:
         """The seed pairs as questions with passages and answers; empty for other tasks."""
-        return load_asked(self.folder / SEEDS_ASKED)
+        return load_answered(self.folder / SEEDS_ASKED)
 
     @cached_property
-    def test_asked(self) -> list[Asked]:
+    def test_asked(self) -> list[AnsweredQuestion]:
         """The test pairs likewise."""
-        return load_asked(self.folder / TEST_ASKED)
+        return load_answered(self.folder / TEST_ASKED)
 
     @cached_property
-    def dev_asked(self) -> list[Asked]:
+    def dev_asked(self) -> list[AnsweredQuestion]:
         """The development pairs likewise."""
-        return load_asked(self.folder / DEV_ASKED)
+        return load_answered(self.folder / DEV_ASKED)
 
     @cached_property
     def test(self) -> list[tuple[str, str]]:
@@ -113,12 +121,12 @@ class Texts:
         return set() if self.gold is None else set(map(tuple, self.gold.tolist()))
 
 
-def texts_of(run: Run) -> Texts:
+def mining_texts(run: Run) -> MiningTexts:
     """Return the texts that the run's first stage has read."""
-    return Texts(run.of("texts"))
+    return MiningTexts(run.of("texts"))
 
 
-def check_inputs(run: Run) -> None:
+def check_mining_inputs(run: Run) -> None:
     """Raise InputError if a file lacks a column, or there are too few seed pairs."""
     inputs = run.inputs
     config = run.config
@@ -139,13 +147,13 @@ def check_inputs(run: Run) -> None:
         require_columns(Path(inputs.gold), ["id1", "id2", *([ANSWER] if reading else [])])
     for path in (inputs.dev_pairs, inputs.test_pairs):
         if path is not None:
-            require_columns(Path(path), ASKED if reading else ("x", "y"))
+            require_columns(Path(path), SEED_COLUMNS if reading else ("x", "y"))
     if inputs.dev_pairs is not None and not _pairs(Path(inputs.dev_pairs), reading):
         raise InputError(f"{Path(inputs.dev_pairs).name}: the file has no pairs: add some, or leave it out")
     if config.development.learning_rates and inputs.dev_pairs is None:
         raise InputError("development.learning_rates: only development pairs can choose one: add inputs.dev_pairs")
     seeds = Path(inputs.seed_pairs)
-    require_columns(seeds, ASKED if reading else ("x", "y"))
+    require_columns(seeds, SEED_COLUMNS if reading else ("x", "y"))
     if (count := len(_pairs(seeds, reading))) < LEAST_SEEDS:
         raise InputError(
             f"{seeds.name}: only {count} of at least {LEAST_SEEDS} seed pairs: add some (the paper uses 100)"
@@ -153,10 +161,10 @@ def check_inputs(run: Run) -> None:
 
 
 def _pairs(path: Path, reading: bool) -> list[tuple[str, str]]:
-    return as_pairs(read_asked(path)) if reading else read_pairs(path)
+    return questions_as_pairs(read_answered(path)) if reading else read_text_pairs(path)
 
 
-def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
+def read_mining_inputs(run: Run, folder: Path, progress: Progress) -> None:
     """Write texts, seed pairs and known pairs to the folder."""
     inputs = run.inputs
     config = run.config
@@ -170,15 +178,15 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
         if path is not None:
             (folder / file).write_text(json.dumps(_pairs(Path(path), reading)), encoding="utf-8")
         if path is not None and reading:
-            write_asked(folder / as_asked, read_asked(Path(path)))
-    copy_texts(Path(inputs.corpus_x), folder / "x.parquet", dated, lambda stage, done: progress(stage, done / 2))
+            write_answered(folder / as_asked, read_answered(Path(path)))
+    copy_texts(Path(inputs.corpus_x), folder / "x.parquet", dated, lambda stage, share: progress(stage, share / 2))
     if inputs.corpus_y is not None:
         _second(
-            Path(inputs.corpus_y), folder / "y.parquet", config, lambda stage, done: progress(stage, (1 + done) / 2)
+            Path(inputs.corpus_y), folder / "y.parquet", config, lambda stage, share: progress(stage, (1 + share) / 2)
         )
     if inputs.gold is not None:
         known = _known_answers if reading else _gold
-        np.save(folder / GOLD, known(Path(inputs.gold), Texts(folder)))
+        np.save(folder / GOLD, known(Path(inputs.gold), MiningTexts(folder)))
 
 
 def _second(source: Path, target: Path, config: MiningConfig, progress: Progress) -> None:
@@ -193,30 +201,30 @@ def tagger_of(config: MiningConfig) -> EntityTagger:
     return PatternTagger() if config.tagger == "patterns" else spacy_tagger(config.tagger)
 
 
-def _known_answers(path: Path, texts: Texts) -> np.ndarray:
+def _known_answers(path: Path, texts: MiningTexts) -> np.ndarray:
     """Return rows (n, 2) of questions and of the candidates that match their answers in SQuAD's normal form."""
     questions = _rows_by_id(texts.x)
     answers = rows_of_answers(texts.y)
-    found: set[tuple[int, int]] = set()
+    positives: set[tuple[int, int]] = set()
     for row in read_rows(path, ("id1", "id2", ANSWER)):
         question, passage, answer = row.values
-        if (asked := questions.get(question)) is not None:
-            found |= {(asked, at) for at in answers.get((passage, squad_form(answer)), ())}
-    return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
+        if (question_row := questions.get(question)) is not None:
+            positives |= {(question_row, answer_row) for answer_row in answers.get((passage, squad_form(answer)), ())}
+    return np.array(sorted(positives), dtype=np.int64).reshape(-1, 2)
 
 
-def _gold(path: Path, texts: Texts) -> np.ndarray:
+def _gold(path: Path, texts: MiningTexts) -> np.ndarray:
     """Return rows (n, 2) of the positives in the table, without pairs of texts that are not in the lists."""
     x = _rows_by_id(texts.x)
     y = x if texts.one_list else _rows_by_id(texts.y)
     labels = present_columns(["label"], column_names(path), path.name)
-    found: set[tuple[int, int]] = set()
+    positives: set[tuple[int, int]] = set()
     for row in read_rows(path, ("id1", "id2", *labels)):
         label = label_of(row.values[2], path, row.number) if labels else True
         pair = x.get(row.values[0]), y.get(row.values[1])
         if label and pair[0] is not None and pair[1] is not None:
-            found.add((min(pair), max(pair)) if texts.one_list else pair)  # type: ignore[type-var, arg-type]
-    return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
+            positives.add((min(pair), max(pair)) if texts.one_list else pair)  # type: ignore[type-var, arg-type]
+    return np.array(sorted(positives), dtype=np.int64).reshape(-1, 2)
 
 
 def _rows_by_id(texts: TextList) -> Ids:

@@ -14,7 +14,7 @@ import numpy as np
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.light.catalog.mining import Margin
-from allpairs.learner.pipelines.mining.shards import neighbours
+from allpairs.learner.pipelines.mining.shards import disk_neighbours
 from allpairs.learner.search.exact import Neighbours
 
 Kind = Literal["ratio", "distance", "absolute"]
@@ -53,7 +53,7 @@ class Candidates:
             return cls(*(arrays[field.name] for field in fields(cls)))
 
 
-def mine(
+def mine_pairs(
     x: np.ndarray,
     y: np.ndarray | None,
     config: Margin,
@@ -72,12 +72,12 @@ def mine(
     shards = list(_shards(*periods))
     for number, (rows, columns) in enumerate(shards):
 
-        def part(words: str, done: float, number: int = number) -> None:
-            progress(words, (number + done) / len(shards))
+        def part(words: str, share: float, number: int = number) -> None:
+            progress(words, (number + share) / len(shards))
 
         if y is not None or len(rows) > 1:
-            found = _searched(x[rows], None if y is None else y[columns], config, part)
-            parts.append(replace(found, x=rows[found.x], y=columns[found.y]))
+            nearest = _searched(x[rows], None if y is None else y[columns], config, part)
+            parts.append(replace(nearest, x=rows[nearest.x], y=columns[nearest.y]))
     return retrieve(_joined(parts), config, y is None)
 
 
@@ -85,20 +85,20 @@ def _searched(x: np.ndarray, y: np.ndarray | None, config: Margin, progress: Pro
     """Return every pair of neighbours with its margin."""
 
     def half(before: float) -> Progress:
-        return lambda words, done: progress(words, before + done / 2)
+        return lambda words, share: progress(words, before + share / 2)
 
     if y is None:
-        return candidates(neighbours(x, x, config.neighbours, True, progress), None, config.margin)
-    forward = neighbours(x, y, config.neighbours, False, half(0.0))
-    return candidates(forward, neighbours(y, x, config.neighbours, False, half(0.5)), config.margin)
+        return margin_candidates(disk_neighbours(x, x, config.neighbours, True, progress), None, config.margin)
+    forward = disk_neighbours(x, y, config.neighbours, False, half(0.0))
+    return margin_candidates(forward, disk_neighbours(y, x, config.neighbours, False, half(0.5)), config.margin)
 
 
 def _shards(of_x: np.ndarray, of_y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the rows of the x and of the y of each period that both have."""
-    (names, rows), (others, columns) = _by_period(of_x), _by_period(of_y)
-    _, first, second = np.intersect1d(names, others, return_indices=True)
-    for one, other in zip(first.tolist(), second.tolist(), strict=True):
-        yield rows[one], columns[other]
+    (names, rows), (other_names, columns) = _by_period(of_x), _by_period(of_y)
+    _, first, second = np.intersect1d(names, other_names, return_indices=True)
+    for x_place, y_place in zip(first.tolist(), second.tolist(), strict=True):
+        yield rows[x_place], columns[y_place]
 
 
 def _by_period(periods: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -112,11 +112,11 @@ def _joined(parts: Sequence[Candidates]) -> Candidates:
     """Return the candidates of all parts; none if there are no parts."""
     rows = np.empty(0, dtype=np.int64)
     values = np.empty(0, dtype=np.float32)
-    every = [Candidates(rows, rows, values, values, rows, rows), *parts]
-    return Candidates(*(np.concatenate([getattr(part, field.name) for part in every]) for field in fields(Candidates)))
+    whole = [Candidates(rows, rows, values, values, rows, rows), *parts]
+    return Candidates(*(np.concatenate([getattr(part, field.name) for part in whole]) for field in fields(Candidates)))
 
 
-def candidates(forward: Neighbours, backward: Neighbours | None, kind: Kind) -> Candidates:
+def margin_candidates(forward: Neighbours, backward: Neighbours | None, kind: Kind) -> Candidates:
     """Return every pair of neighbours with its margin, ordered by x, then y.
 
     forward: the neighbours of each x among the y, backward: of each y among the x; without backward, of each text among
@@ -160,7 +160,7 @@ def margins(cos: np.ndarray, mean_x: np.ndarray, mean_y: np.ndarray, kind: Kind)
     return cos / mean
 
 
-def retrieve(found: Candidates, config: Margin, symmetric: bool) -> Candidates:
+def retrieve(pairs: Candidates, config: Margin, symmetric: bool) -> Candidates:
     """Return the proposed candidates by falling margin, at most `top`.
 
     Ties: the higher cosine, then the lower x, then the lower y. candidates: all neighbours of each x; forward: the best
@@ -168,13 +168,13 @@ def retrieve(found: Candidates, config: Margin, symmetric: bool) -> Candidates:
     once. Within one list forward and backward are the same, the best pair of each text, and candidates are all pairs.
     symmetric: within one list.
     """
-    every = config.retrieval == "candidates"
-    found = found.take(symmetric | (found.rank_forward > 0) if every else _unbeaten(found, symmetric))
-    ordered = found.take(np.lexsort((found.y, found.x, -found.cos, -found.margin)))
-    kept = ordered if every else ordered.take(_best(ordered, config.retrieval, symmetric))
+    all_neighbours = config.retrieval == "candidates"
+    pairs = pairs.take(symmetric | (pairs.rank_forward > 0) if all_neighbours else _unbeaten(pairs, symmetric))
+    ordered = pairs.take(np.lexsort((pairs.y, pairs.x, -pairs.cos, -pairs.margin)))
+    chosen = ordered if all_neighbours else ordered.take(_best(ordered, config.retrieval, symmetric))
     if config.one_to_one or config.retrieval == "max":
-        kept = kept.take(_each_text_once(kept, symmetric, config.top))
-    return kept.take(np.arange(min(config.top, len(kept))))
+        chosen = chosen.take(_each_text_once(chosen, symmetric, config.top))
+    return chosen.take(np.arange(min(config.top, len(chosen))))
 
 
 def _directed(forward: Neighbours, backward: Neighbours | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -198,28 +198,28 @@ def _means(near: Neighbours) -> np.ndarray:
     return means
 
 
-def _unbeaten(found: Candidates, symmetric: bool) -> np.ndarray:
+def _unbeaten(pairs: Candidates, symmetric: bool) -> np.ndarray:
     """Return which candidates have the highest margin of one of their texts, ties included: few are left to sort."""
-    x, y = _texts(found, symmetric)
-    near_x = found.rank_forward > 0
-    near_y = found.rank_backward > 0
+    x, y = _texts(pairs, symmetric)
+    near_x = pairs.rank_forward > 0
+    near_y = pairs.rank_backward > 0
     highest = np.full(_count(x, y), -np.inf, dtype=np.float32)
-    np.maximum.at(highest, x[near_x], found.margin[near_x])
-    np.maximum.at(highest, y[near_y], found.margin[near_y])
-    return (near_x & (found.margin == highest[x])) | (near_y & (found.margin == highest[y]))
+    np.maximum.at(highest, x[near_x], pairs.margin[near_x])
+    np.maximum.at(highest, y[near_y], pairs.margin[near_y])
+    return (near_x & (pairs.margin == highest[x])) | (near_y & (pairs.margin == highest[y]))
 
 
 def _best(ordered: Candidates, retrieval: str, symmetric: bool) -> np.ndarray:
     """Return a mask of the candidates, ordered best first, that the mode chooses."""
     x, y = _texts(ordered, symmetric)
-    at = np.arange(len(x))
+    place = np.arange(len(x))
     near_x = ordered.rank_forward > 0
     near_y = ordered.rank_backward > 0
     first = np.full(_count(x, y), len(x))  # the position of each text's best pair
-    np.minimum.at(first, x[near_x], at[near_x])
-    np.minimum.at(first, y[near_y], at[near_y])
-    of_x = near_x & (first[x] == at)
-    of_y = near_y & (first[y] == at)
+    np.minimum.at(first, x[near_x], place[near_x])
+    np.minimum.at(first, y[near_y], place[near_y])
+    of_x = near_x & (first[x] == place)
+    of_y = near_y & (first[y] == place)
     if retrieval == "intersection":
         return of_x & of_y
     if retrieval == "max" or symmetric:
@@ -230,21 +230,21 @@ def _best(ordered: Candidates, retrieval: str, symmetric: bool) -> np.ndarray:
 def _each_text_once(ordered: Candidates, symmetric: bool, top: int) -> np.ndarray:
     """Return the positions of the first `top` pairs that share no text with a chosen pair before them."""
     x, y = _texts(ordered, symmetric)
-    taken = bytearray(_count(x, y))
+    used = bytearray(_count(x, y))
     chosen: list[int] = []
-    for at, (one, other) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
-        if taken[one] or taken[other]:
+    for place, (left, right) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+        if used[left] or used[right]:
             continue
-        taken[one] = taken[other] = True
-        chosen.append(at)
+        used[left] = used[right] = True
+        chosen.append(place)
         if len(chosen) == top:
             break
     return np.array(chosen, dtype=np.int64)
 
 
-def _texts(found: Candidates, symmetric: bool) -> tuple[np.ndarray, np.ndarray]:
+def _texts(pairs: Candidates, symmetric: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return a number for each text of the pairs; with two lists, the second list's numbers follow the first's."""
-    return found.x, found.y if symmetric else found.y + found.x.max(initial=0) + 1
+    return pairs.x, pairs.y if symmetric else pairs.y + pairs.x.max(initial=0) + 1
 
 
 def _count(x: np.ndarray, y: np.ndarray) -> int:

@@ -19,14 +19,14 @@ from allpairs.learner.models.bi_encoder_training import (
     new_retriever,
     train_retriever,
 )
-from allpairs.learner.pipelines.mining.answers.negatives import Asked
+from allpairs.learner.pipelines.mining.answers.negatives import AnsweredQuestion
 from allpairs.learner.pipelines.mining.answers.reading import PASSAGE, wrong_texts
 from allpairs.learner.pipelines.mining.classifier import FILE as CLASSIFIER
-from allpairs.learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
+from allpairs.learner.pipelines.mining.classifier import TextClassifier, passing_rows, probabilities
 from allpairs.learner.pipelines.mining.development import best_model, retrieval_measure, watch_of, write_looks
 from allpairs.learner.pipelines.mining.filters import period
-from allpairs.learner.pipelines.mining.inputs import Texts, tagger_of, texts_of
-from allpairs.learner.pipelines.mining.margin import mine
+from allpairs.learner.pipelines.mining.inputs import MiningTexts, mining_texts, tagger_of
+from allpairs.learner.pipelines.mining.margin import mine_pairs
 from allpairs.learner.pipelines.mining.shards import encode_list
 from allpairs.learner.pipelines.mining.texts import CHUNK, DATE, ID, TEXT, TextList
 from allpairs.learner.pipelines.pipeline import Run
@@ -42,36 +42,36 @@ _Trained = tuple[Retriever, TextClassifier | None]
 ENCODED = 0.95  # share of the stage's work that encodes both lists
 
 
-def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
+def train_retriever_stage(run: Run, folder: Path, progress: Progress) -> None:
     """Train the retriever, and the classifier if one is configured, and save both in the folder.
 
     Development pairs choose the learning rate and the step.
     """
-    texts = texts_of(run)
+    texts = mining_texts(run)
     config = run.config
     rng = np.random.default_rng([config.seed, 1])
-    others = {"x": sample(texts.x, RANDOM_TEXTS, rng), "y": sample(texts.y, RANDOM_TEXTS, rng)}
+    random_texts = {"x": sample(texts.x, RANDOM_TEXTS, rng), "y": sample(texts.y, RANDOM_TEXTS, rng)}
     wrong = wrong_of(run, texts, texts.asked, SYNTHETIC, rng)
-    lesson = lesson_of(texts.directed(texts.seeds.pairs), others["y"], wrong)
-    some = dev_others(others["y"], config.seed)
+    lesson = lesson_of(texts.directed(texts.seeds.pairs), random_texts["y"], wrong)
+    dev_texts = dev_others(random_texts["y"], config.seed)
 
     def train(settings: RetrieverSettings, part: Progress) -> tuple[_Trained, BestWeights | None]:
         retriever = new_retriever(settings)
-        beside = _classifier(texts, config, retriever, others)
-        measure = retrieval_measure(retriever, texts.dev, some)
+        classifier = _classifier(texts, config, retriever, random_texts)
+        measure = retrieval_measure(retriever, texts.dev, dev_texts)
         best = watch_of(retriever.networks, measure, config.development, settings.learning_rate)
-        train_retriever(retriever, lesson, settings, config.seed, part, beside, best)
-        return (retriever, beside), best
+        train_retriever(retriever, lesson, settings, config.seed, part, classifier, best)
+        return (retriever, classifier), best
 
-    (retriever, beside), looks = best_model(config.biencoder, config.development, train, progress)
+    (retriever, classifier), looks = best_model(config.biencoder, config.development, train, progress)
     write_looks(folder, looks)
     retriever.save(folder / RETRIEVER)
-    if beside is not None:
-        beside.save(folder / CLASSIFIER)
+    if classifier is not None:
+        classifier.save(folder / CLASSIFIER)
 
 
 def _classifier(
-    texts: Texts, config: MiningConfig, retriever: Retriever, others: Mapping[str, Sequence[str]]
+    texts: MiningTexts, config: MiningConfig, retriever: Retriever, random_texts: Mapping[str, Sequence[str]]
 ) -> TextClassifier | None:
     """Return the untrained classifier of the texts of one side, if one is configured."""
     side = config.classifier.side
@@ -81,20 +81,20 @@ def _classifier(
     seeds = [pair["xy".index(side)] for pair in texts.seeds.pairs]
     size = config.biencoder.batch_size
     longest = config.biencoder.max_length
-    return TextClassifier(encoder, seeds, others[side], config.classifier, size, longest)
+    return TextClassifier(encoder, seeds, random_texts[side], config.classifier, size, longest)
 
 
 def wrong_of(
-    run: Run, texts: Texts, asked: Sequence[Asked], n: int, rng: np.random.Generator
+    run: Run, texts: MiningTexts, questions: Sequence[AnsweredQuestion], n: int, rng: np.random.Generator
 ) -> list[list[str]] | None:
     """Construct n wrong second texts for each of these pairs; None if the task cannot construct any."""
-    if not asked:
+    if not questions:
         return None
-    passages = sample(texts.y, RANDOM_TEXTS, rng, PASSAGE) + [one.passage for one in asked]
-    found = wrong_texts(asked, list(dict.fromkeys(passages)), tagger_of(run.config), n, rng)
-    if short := [one.question for one, some in zip(asked, found, strict=True) if not some]:
+    passages = sample(texts.y, RANDOM_TEXTS, rng, PASSAGE) + [question.passage for question in questions]
+    wrong = wrong_texts(questions, list(dict.fromkeys(passages)), tagger_of(run.config), n, rng)
+    if short := [question.question for question, drawn in zip(questions, wrong, strict=True) if not drawn]:
         raise InputError(f"no wrong passage was found for the question {short[0][:60]!r}: add more passages")
-    return [[some[at % len(some)] for at in range(n)] for some in found]
+    return [[drawn[number % len(drawn)] for number in range(n)] for drawn in wrong]
 
 
 def sample(texts: TextList, n: int, rng: np.random.Generator, column: str = TEXT) -> list[str]:
@@ -106,42 +106,42 @@ def sample(texts: TextList, n: int, rng: np.random.Generator, column: str = TEXT
 def dev_others(texts: Sequence[str], seed: int) -> list[str]:
     """Return the random texts among which the second texts of development pairs are searched."""
     rng = np.random.default_rng([seed, 8])
-    return [texts[at] for at in rng.permutation(len(texts))[:DEV_OTHERS]]
+    return [texts[row] for row in rng.permutation(len(texts))[:DEV_OTHERS]]
 
 
 def encode_lists(run: Run, folder: Path, progress: Progress) -> None:
     """Write the vectors of both lists, and the rows that the classifier keeps, to the folder."""
-    texts = texts_of(run)
+    texts = mining_texts(run)
     config = run.config
     retriever = load_retriever(run.of("biencoder") / RETRIEVER)
-    encode_all(texts, retriever, folder, lambda stage, done: progress(stage, ENCODED * done))
+    encode_all(texts, retriever, folder, lambda stage, share: progress(stage, ENCODED * share))
     for side in ("x",) if texts.one_list else ("x", "y"):
         vectors = np.load(folder / f"{side}.npy", mmap_mode="r")
         chosen = np.ones(len(vectors), dtype=bool)
         if config.classifier.side == side or (texts.one_list and config.classifier.side != "none"):
             head = run.of("biencoder") / CLASSIFIER
-            parts = [probabilities(head, vectors[at : at + CHUNK]) for at in range(0, len(vectors), CHUNK)]
-            chosen = kept(np.concatenate(parts), config.classifier)
+            parts = [probabilities(head, vectors[start : start + CHUNK]) for start in range(0, len(vectors), CHUNK)]
+            chosen = passing_rows(np.concatenate(parts), config.classifier)
         if not chosen.any():
-            what = f"the classifier keeps none of the {len(chosen):,} texts in list {side}"
-            raise InputError(f"{what}: lower classifier.threshold, or keep a fraction")
+            problem = f"the classifier keeps none of the {len(chosen):,} texts in list {side}"
+            raise InputError(f"{problem}: lower classifier.threshold, or keep a fraction")
         np.save(folder / f"{side}_rows.npy", np.flatnonzero(chosen))
 
 
-def encode_all(texts: Texts, retriever: Retriever, folder: Path, progress: Progress) -> None:
+def encode_all(texts: MiningTexts, retriever: Retriever, folder: Path, progress: Progress) -> None:
     """Write x.npy, and y.npy if the second texts have vectors of their own, to the folder."""
     lists = {"x": (retriever.query, texts.x), "y": (retriever.passage, texts.y)}
     names = ["x"] if texts.one_list else ["x", "y"]
     whole = sum(len(lists[name][1]) for name in names)
     before = 0
     for name in names:
-        encoder, own = lists[name]
+        encoder, side = lists[name]
 
-        def part(stage: str, done: float, before: int = before, size: int = len(own)) -> None:
-            progress(stage, (before + done * size) / whole)
+        def part(stage: str, share: float, before: int = before, size: int = len(side)) -> None:
+            progress(stage, (before + share * size) / whole)
 
-        encode_list(encoder, own, folder / f"{name}.npy", part)
-        before += len(own)
+        encode_list(encoder, side, folder / f"{name}.npy", part)
+        before += len(side)
 
 
 class Vectors:
@@ -164,33 +164,33 @@ def _of_rows(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return vectors if len(rows) == len(vectors) else vectors[rows]
 
 
-def _periods(run: Run, texts: Texts, vectors: Vectors) -> tuple[np.ndarray, np.ndarray] | None:
+def _periods(run: Run, texts: MiningTexts, vectors: Vectors) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the day, month or year of each kept text of both lists, if only texts of one are compared."""
     unit = run.config.filters.same_date
     if unit == "no":
         return None
     sides = (texts.x, vectors.x_rows), (texts.y, vectors.y_rows)
     x, y = (
-        np.array([period(one, unit, side.path) for one in side.take(rows, DATE)], dtype=str) for side, rows in sides
+        np.array([period(day, unit, side.path) for day in side.take(rows, DATE)], dtype=str) for side, rows in sides
     )
     return x, y
 
 
 def propose_pairs(run: Run, folder: Path, progress: Progress) -> None:
     """Write the proposed pairs, largest margin first, as rows and by their ids, to the folder."""
-    texts = texts_of(run)
+    texts = mining_texts(run)
     vectors = Vectors(run.of("vectors"))
     x, y = vectors.kept()
-    found = mine(x, None if texts.one_list else y, run.config.margin, progress, _periods(run, texts, vectors))
-    found = replace(found, x=vectors.x_rows[found.x], y=vectors.y_rows[found.y])
-    found.save(folder / PAIRS)
+    pairs = mine_pairs(x, None if texts.one_list else y, run.config.margin, progress, _periods(run, texts, vectors))
+    pairs = replace(pairs, x=vectors.x_rows[pairs.x], y=vectors.y_rows[pairs.y])
+    pairs.save(folder / PAIRS)
     columns = [
-        texts.x.take(found.x, ID),
-        texts.y.take(found.y, ID),
-        found.cos.tolist(),
-        found.margin.tolist(),
-        found.rank_forward.tolist(),
-        found.rank_backward.tolist(),
+        texts.x.take(pairs.x, ID),
+        texts.y.take(pairs.y, ID),
+        pairs.cos.tolist(),
+        pairs.margin.tolist(),
+        pairs.rank_forward.tolist(),
+        pairs.rank_backward.tolist(),
     ]
     with (folder / CANDIDATES).open("w", encoding="utf-8") as file:
         for values in zip(*columns, strict=True):

@@ -13,7 +13,7 @@ from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.pipelines.mining.development import read_looks
 from allpairs.learner.pipelines.mining.downstream.added import BIENCODER
 from allpairs.learner.pipelines.mining.downstream.tables import report_downstream
-from allpairs.learner.pipelines.mining.inputs import Texts, texts_of
+from allpairs.learner.pipelines.mining.inputs import MiningTexts, mining_texts
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors
 from allpairs.learner.pipelines.mining.results_copying import report_copying
@@ -36,22 +36,22 @@ PRECISION = (
 )
 
 
-def write_results(run: Run, folder: Path, progress: Progress) -> None:
+def write_mining_results(run: Run, folder: Path, progress: Progress) -> None:
     """Write tables/, figures/, report.md and artifacts.json to the folder."""
-    texts = texts_of(run)
+    texts = mining_texts(run)
     report = Report(folder, "Few-shot mining (Joshi et al. 2022)")
     _counts(report, run, texts)
     orders = _orders(run)
-    kept = Candidates.load(run.of("kept") / PAIRS)
-    if texts.gold is not None and len(kept):
-        _precision(report, texts, kept, orders)
+    filtered = Candidates.load(run.of("kept") / PAIRS)
+    if texts.gold is not None and len(filtered):
+        _precision(report, texts, filtered, orders)
     _development(report, run)
     report_downstream(report, run)
     if run.config.kind == SUMMARIES:
-        report_copying(report, run, texts, kept, orders)
-    _side_by_side(report, texts, kept, orders)
+        report_copying(report, run, texts, filtered, orders)
+    _side_by_side(report, texts, filtered, orders)
     report.close()
-    write_artifacts(folder, _artifacts(run, len(kept)))
+    write_artifacts(folder, _artifacts(run, len(filtered)))
 
 
 def _orders(run: Run) -> dict[str, np.ndarray]:
@@ -62,7 +62,7 @@ def _orders(run: Run) -> dict[str, np.ndarray]:
     return {BIENCODER: np.arange(len(order))} | ({CROSS: order} if scored else {})
 
 
-def _counts(report: Report, run: Run, texts: Texts) -> None:
+def _counts(report: Report, run: Run, texts: MiningTexts) -> None:
     counts = json.loads((run.of("kept") / COUNTS).read_text(encoding="utf-8"))
     vectors = Vectors(run.of("vectors"))
     sorted_out = [
@@ -79,8 +79,7 @@ def _counts(report: Report, run: Run, texts: Texts) -> None:
         ("pairs left", counts["kept"]),
         ("pairs mined", min(counts["kept"], run.config.wanted)),
     ]
-    body = [[what, f"{n:,}"] for what, n in rows]
-    report.table("counts", "From texts to pairs", [{"what": what, "n": n} for what, n in rows], grid(["", "n"], body))
+    report.counts("From texts to pairs", rows)
 
 
 def _development(report: Report, run: Run) -> None:
@@ -107,11 +106,11 @@ def _development(report: Report, run: Run) -> None:
     report.table("development", "Choice of the models", rows, grid(header, body))
 
 
-def _precision(report: Report, texts: Texts, kept: Candidates, orders: dict[str, np.ndarray]) -> None:
+def _precision(report: Report, texts: MiningTexts, filtered: Candidates, orders: dict[str, np.ndarray]) -> None:
     right = np.array(
-        [pair in texts.positives for pair in zip(kept.x.tolist(), kept.y.tolist(), strict=True)], dtype=bool
+        [pair in texts.positives for pair in zip(filtered.x.tolist(), filtered.y.tolist(), strict=True)], dtype=bool
     )
-    depths = [depth for depth in DEPTHS if depth < len(kept)] + ([len(kept)] if len(kept) else [])
+    depths = [depth for depth in DEPTHS if depth < len(filtered)] + ([len(filtered)] if len(filtered) else [])
     rows = [_precision_row(model, depth, right[order[:depth]]) for model, order in orders.items() for depth in depths]
     body = [
         [f"{row['model']}, first {row['pairs']:,}", *(f"{row[name]:.3f}" for name in ("precision", "low", "high"))]
@@ -132,11 +131,11 @@ def _precision_row(model: str, depth: int, right: np.ndarray) -> dict[str, Any]:
     return {"model": model, "pairs": depth, "precision": float(right.mean()), "low": low, "high": high}
 
 
-def _side_by_side(report: Report, texts: Texts, kept: Candidates, orders: dict[str, np.ndarray]) -> None:
+def _side_by_side(report: Report, texts: MiningTexts, filtered: Candidates, orders: dict[str, np.ndarray]) -> None:
     """Report the best pairs of each model, the paper's Table 3."""
     rows: list[dict[str, Any]] = []
     for model, order in orders.items():
-        best = kept.take(order[:BEST])
+        best = filtered.take(order[:BEST])
         for rank, (x, y) in enumerate(zip(texts.x.take(best.x), texts.y.take(best.y), strict=True), 1):
             rows.append({"model": model, "rank": rank, "x": x, "y": y})
     if not rows:
@@ -147,16 +146,16 @@ def _side_by_side(report: Report, texts: Texts, kept: Candidates, orders: dict[s
     report.table("best", "The best pairs of each model", rows, grid(["rank", *orders], body, numbers=False))
 
 
-def _artifacts(run: Run, kept: int) -> list[Artifact]:
-    pairs = min(kept, run.config.wanted)
-    found = [
+def _artifacts(run: Run, n: int) -> list[Artifact]:
+    pairs = min(n, run.config.wanted)
+    artifacts = [
         Artifact("pairs", "Mined pairs", f"mined/{MINED}", {"pairs": pairs}),
         Artifact("biencoder", "Bi-encoder", f"biencoder/{RETRIEVER}", _about(run.config.biencoder)),
     ]
     if (run.of("mined") / CROSSENCODER).is_dir():
-        about = {"backbone": run.config.crossencoder.backbone, "objective": run.config.crossencoder.objective}
-        found.append(Artifact("crossencoder", "Cross-encoder", f"mined/{CROSSENCODER}", about))
-    return found
+        figures = {"backbone": run.config.crossencoder.backbone, "objective": run.config.crossencoder.objective}
+        artifacts.append(Artifact("crossencoder", "Cross-encoder", f"mined/{CROSSENCODER}", figures))
+    return artifacts
 
 
 def _about(settings: RetrieverSettings) -> dict[str, str]:

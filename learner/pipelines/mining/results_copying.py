@@ -7,7 +7,7 @@ import numpy as np
 
 from allpairs.learner.metrics.text import METRICS, ROUGES, extractiveness
 from allpairs.learner.pipelines.mining.downstream.added import BIENCODER, FULL
-from allpairs.learner.pipelines.mining.inputs import Texts
+from allpairs.learner.pipelines.mining.inputs import MiningTexts
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.mining.paper import COPYING
 from allpairs.learner.pipelines.pipeline import Run
@@ -21,19 +21,21 @@ WORDS = (
 )
 
 
-def report_copying(report: Report, run: Run, texts: Texts, kept: Candidates, orders: dict[str, np.ndarray]) -> None:
+def report_copying(
+    report: Report, run: Run, texts: MiningTexts, filtered: Candidates, orders: dict[str, np.ndarray]
+) -> None:
     """Report a row for the best pairs of each model, and for the known pairs."""
     lists: dict[str, Sequence[tuple[str, str]]] = {"known": [*texts.seeds.pairs, *texts.test]}
     for method, order in zip((BIENCODER, FULL), orders.values(), strict=False):
-        best = kept.take(order[: run.config.wanted])
+        best = filtered.take(order[: run.config.wanted])
         lists[method] = list(zip(texts.x.take(best.x), texts.y.take(best.y), strict=True))
     rows: list[dict[str, Any]] = []
     body = []
     for method, pairs in lists.items():
         if not pairs:
             continue
-        found = [extractiveness(summary, document) for document, summary in pairs]
-        means = {name: mean_of([one[name] for one in found]) for name in ROUGES}
+        shares = [extractiveness(summary, document) for document, summary in pairs]
+        means = {name: mean_of([values[name] for values in shares]) for name in ROUGES}
         printed = COPYING[method]
         rows.append({"pairs": method, "n": len(pairs)})
         for name in ROUGES:

@@ -23,20 +23,22 @@ def encode_list(encoder: Encoder, texts: TextList, path: Path, progress: Progres
     start = 0
     for chunk in texts.chunks():
 
-        def part(stage: str, done: float, start: int = start, size: int = len(chunk)) -> None:
-            progress(stage, (start + done * size) / len(texts))
+        def part(stage: str, share: float, start: int = start, size: int = len(chunk)) -> None:
+            progress(stage, (start + share * size) / len(texts))
 
-        found = encoder.encode(chunk, part)
-        vectors[start : start + len(chunk)] = found / np.linalg.norm(found, axis=1, keepdims=True).clip(1e-12)
+        chunk_vectors = encoder.encode(chunk, part)
+        vectors[start : start + len(chunk)] = chunk_vectors / np.linalg.norm(chunk_vectors, axis=1, keepdims=True).clip(
+            1e-12
+        )
         start += len(chunk)
     vectors.flush()
 
 
-def neighbours(
+def disk_neighbours(
     queries: np.ndarray,
     vectors: np.ndarray,
     k: int,
-    own: bool = False,
+    same: bool = False,
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Neighbours:
@@ -45,42 +47,42 @@ def neighbours(
     queries (n, d) and vectors (m, d) may be memory-mapped: one shard at a time is in memory. own: both are the same
     list, and no row is its own neighbour. There are fewer than k columns if there are fewer vectors.
     """
-    wanted = min(k + own, len(vectors))
+    depth = min(k + same, len(vectors))
     engine = engine or default_engine()
-    found = Neighbours(np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32))
+    best = Neighbours(np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32))
     starts = range(0, len(vectors), SHARD)
     for number, start in enumerate(starts):
         shard = vectors[start : start + SHARD].astype(np.float32)
 
-        def part(stage: str, done: float, number: int = number) -> None:
-            progress(stage, (number + done) / len(starts))
+        def part(stage: str, share: float, number: int = number) -> None:
+            progress(stage, (number + share) / len(starts))
 
-        found = _merged(found, start, _of_shard(queries, shard, wanted, part, engine), wanted)
-    return _without_self(found, min(k, len(vectors) - 1)) if own else found
+        best = _merged(best, start, _of_shard(queries, shard, depth, part, engine), depth)
+    return _without_self(best, min(k, len(vectors) - 1)) if same else best
 
 
 def _of_shard(queries: np.ndarray, shard: np.ndarray, k: int, progress: Progress, engine: Engine) -> Neighbours:
     parts = [queries[part] for part in slices(len(queries), QUERIES)]
-    found = list(engine.map(_searching, (shard, k), parts, "search", progress))
-    return Neighbours(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+    results = list(engine.map(_searching, (shard, k), parts, "search", progress))
+    return Neighbours(*(np.concatenate(arrays) for arrays in zip(*results, strict=True)))
 
 
 def _searching(shard: np.ndarray, k: int) -> Work[np.ndarray, Neighbours]:
     """Return the work on some queries: find their nearest vectors in the shard."""
-    return lambda some, progress: search.neighbours(
-        some.astype(np.float32), shard, k, False, progress=progress, engine=LOCAL
+    return lambda part, progress: search.neighbours(
+        part.astype(np.float32), shard, k, False, progress=progress, engine=LOCAL
     )
 
 
-def _merged(found: Neighbours, start: int, more: Neighbours, k: int) -> Neighbours:
+def _merged(best: Neighbours, start: int, more: Neighbours, k: int) -> Neighbours:
     """Return the k best of both, best first, ties by row; rows of the second are counted from `start`."""
-    ids = np.hstack([found.ids, more.ids + start])
-    scores = np.hstack([found.scores, more.scores])
+    ids = np.hstack([best.ids, more.ids + start])
+    scores = np.hstack([best.scores, more.scores])
     order = np.lexsort((ids, -scores))[:, :k]
     return Neighbours(np.take_along_axis(ids, order, 1), np.take_along_axis(scores, order, 1))
 
 
-def _without_self(found: Neighbours, k: int) -> Neighbours:
-    own = found.ids == np.arange(len(found.ids))[:, None]
-    order = np.argsort(own, axis=1, kind="stable")[:, :k]  # the row itself, if present, goes last
-    return Neighbours(*(np.take_along_axis(array, order, 1) for array in found))
+def _without_self(near: Neighbours, k: int) -> Neighbours:
+    itself = near.ids == np.arange(len(near.ids))[:, None]
+    order = np.argsort(itself, axis=1, kind="stable")[:, :k]  # the row itself, if present, goes last
+    return Neighbours(*(np.take_along_axis(array, order, 1) for array in near))

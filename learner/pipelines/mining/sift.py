@@ -14,8 +14,8 @@ from allpairs.learner.pipelines.mining.answers.reading import ANSWER, PASSAGE
 from allpairs.learner.pipelines.mining.contrasts import contrasts, with_first_scores
 from allpairs.learner.pipelines.mining.crossencoder import train_crossencoder
 from allpairs.learner.pipelines.mining.development import best_model, write_looks
-from allpairs.learner.pipelines.mining.filters import reasons, reasons_of_answers
-from allpairs.learner.pipelines.mining.inputs import Texts, texts_of
+from allpairs.learner.pipelines.mining.filters import drop_reasons, reasons_of_answers
+from allpairs.learner.pipelines.mining.inputs import MiningTexts, mining_texts
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.mining.propose import PAIRS
 from allpairs.learner.pipelines.mining.texts import ID
@@ -31,65 +31,65 @@ TRAIN = 0.4  # share of the stage's work
 
 def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
     """Write the pairs that pass all filters, and the reason for each dropped pair, to the folder."""
-    texts = texts_of(run)
+    texts = mining_texts(run)
     proposed = Candidates.load(run.of("candidates") / PAIRS)
     pairs = list(zip(texts.x.take(proposed.x), texts.y.take(proposed.y), strict=True))
-    why = reasons(pairs, run.config.filters, texts.seeds)
+    verdicts = drop_reasons(pairs, run.config.filters, texts.seeds)
     if texts.asked:
         answers = zip((x for x, _ in pairs), texts.y.take(proposed.y, ANSWER), strict=True)
-        why = [one or other for one, other in zip(why, reasons_of_answers(answers), strict=True)]
-    kept = proposed.take(np.flatnonzero([reason is None for reason in why]))
-    kept.save(folder / PAIRS)
+        verdicts = [first or second for first, second in zip(verdicts, reasons_of_answers(answers), strict=True)]
+    passed = proposed.take(np.flatnonzero([reason is None for reason in verdicts]))
+    passed.save(folder / PAIRS)
     ids = zip(texts.x.take(proposed.x, ID), texts.y.take(proposed.y, ID), strict=True)
     with (folder / DROPPED).open("w", encoding="utf-8") as file:
-        for (x, y), reason in zip(ids, why, strict=True):
+        for (x, y), reason in zip(ids, verdicts, strict=True):
             if reason is not None:
                 file.write(json.dumps({"x_id": x, "y_id": y, "reason": reason}) + "\n")
-    counted = Counter(reason for reason in why if reason is not None)
+    counted = Counter(reason for reason in verdicts if reason is not None)
     (folder / COUNTS).write_text(
-        json.dumps({"proposed": len(why), "kept": len(kept), "dropped": counted}), encoding="utf-8"
+        json.dumps({"proposed": len(verdicts), "kept": len(passed), "dropped": counted}), encoding="utf-8"
     )
 
 
 def rank_again(run: Run, folder: Path, progress: Progress) -> None:
     """Write the mined pairs in their final order, and the cross-encoder if one is used, to the folder."""
-    texts = texts_of(run)
-    kept = Candidates.load(run.of("kept") / PAIRS)
+    texts = mining_texts(run)
+    filtered = Candidates.load(run.of("kept") / PAIRS)
     score = None
-    if run.config.crossencoder.use and len(kept):
-        score = _cross_scores(run, folder, kept, progress)
-    order = np.arange(len(kept)) if score is None else np.argsort(-score, kind="stable")
+    if run.config.crossencoder.use and len(filtered):
+        score = _cross_scores(run, folder, filtered, progress)
+    order = np.arange(len(filtered)) if score is None else np.argsort(-score, kind="stable")
     np.savez(folder / "order.npz", order=order, score=score if score is not None else np.empty(0, np.float32))
-    write_pairs(folder / MINED, texts, kept, order[: run.config.wanted], score)
+    write_pairs(folder / MINED, texts, filtered, order[: run.config.wanted], score)
 
 
-def _cross_scores(run: Run, folder: Path, kept: Candidates, progress: Progress) -> np.ndarray:
+def _cross_scores(run: Run, folder: Path, filtered: Candidates, progress: Progress) -> np.ndarray:
     """Return the cross-encoder's score of each kept pair, (n,) float32, and save the model."""
-    texts = texts_of(run)
+    texts = mining_texts(run)
     config = run.config
     seeds = contrasts(run, texts, texts.seeds.pairs, texts.asked, 4)
     development = contrasts(run, texts, texts.dev, texts.dev_asked, 6) if texts.dev else None
-    first = np.zeros(len(kept), dtype=np.float32)
+    first = np.zeros(len(filtered), dtype=np.float32)
     if config.crossencoder.keep_score:
-        seeds, development, first = with_first_scores(run, texts, seeds, development, kept)
+        seeds, development, first = with_first_scores(run, texts, seeds, development, filtered)
 
     def train(settings: Crossencoder, part: Progress) -> tuple[CrossEncoder, BestWeights | None]:
         return train_crossencoder(seeds, settings, config.seed, part, development, config.development)
 
     model, looks = best_model(
-        config.crossencoder, config.development, train, lambda stage, done: progress(stage, TRAIN * done)
+        config.crossencoder, config.development, train, lambda stage, share: progress(stage, TRAIN * share)
     )
     write_looks(folder, looks)
     model.save_pretrained(str(folder / CROSSENCODER), create_model_card=False)
-    both = [*texts.x.take(kept.x), *texts.y.take(kept.y)]
-    left = np.arange(len(kept))
-    read = TextScorer(model, both).score(
-        left, left + len(kept), lambda stage, done: progress(stage, TRAIN + (1 - TRAIN) * done)
+    sides = [*texts.x.take(filtered.x), *texts.y.take(filtered.y)]
+    left = np.arange(len(filtered))
+    read = TextScorer(model, sides).score(
+        left, left + len(filtered), lambda stage, share: progress(stage, TRAIN + (1 - TRAIN) * share)
     )
     return read + first
 
 
-def write_pairs(path: Path, texts: Texts, pairs: Candidates, order: np.ndarray, score: np.ndarray | None) -> None:
+def write_pairs(path: Path, texts: MiningTexts, pairs: Candidates, order: np.ndarray, score: np.ndarray | None) -> None:
     """Write the pairs at these positions as JSON Lines, ranked."""
     chosen = pairs.take(order)
     columns = {

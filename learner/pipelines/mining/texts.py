@@ -35,14 +35,14 @@ class TextList:
 
     def take(self, rows: np.ndarray, column: str = TEXT) -> list[str]:
         """Return the column's values of these rows (n,), in their order."""
-        wanted, inverse = np.unique(rows, return_inverse=True)
-        found: list[str] = []
+        distinct, inverse = np.unique(rows, return_inverse=True)
+        values: list[str] = []
         start = 0
         for chunk in self.chunks(column):
-            here = wanted[(wanted >= start) & (wanted < start + len(chunk))]
-            found += [chunk[row - start] for row in here.tolist()]
+            in_chunk = distinct[(distinct >= start) & (distinct < start + len(chunk))]
+            values += [chunk[row - start] for row in in_chunk.tolist()]
             start += len(chunk)
-        return [found[at] for at in inverse.tolist()]
+        return [values[row] for row in inverse.tolist()]
 
     def all(self, column: str = TEXT) -> list[str]:
         """Return the whole column."""
@@ -78,13 +78,13 @@ def _chunks(source: Path, columns: Sequence[str], progress: Progress) -> Iterato
         yield rows
 
 
-def read_pairs(path: Path, columns: tuple[str, str] = ("x", "y")) -> list[tuple[str, str]]:
+def read_text_pairs(path: Path, columns: tuple[str, str] = ("x", "y")) -> list[tuple[str, str]]:
     """Return the pairs of texts in a table. Raises InputError, naming file, row and column, also for empty texts."""
     pairs = []
     for row in read_rows(path, columns):
         if not all(value.strip() for value in row.values):
-            at = columns[0] if not row.values[0].strip() else columns[1]
-            raise bad("the text is empty; remove the row", path, row.number, at)
+            column = columns[0] if not row.values[0].strip() else columns[1]
+            raise bad("the text is empty; remove the row", path, row.number, column)
         pairs.append((row.values[0], row.values[1]))
     return pairs
 

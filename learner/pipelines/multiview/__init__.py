@@ -3,7 +3,7 @@
 from allpairs.learner.pipelines.multiview.all_pairs import measure_all_pairs
 from allpairs.learner.pipelines.multiview.first import find_candidates
 from allpairs.learner.pipelines.multiview.inputs import check_inputs, read_inputs
-from allpairs.learner.pipelines.multiview.results import write_results
+from allpairs.learner.pipelines.multiview.results import write_ranking_results
 from allpairs.learner.pipelines.multiview.trainings import train_variants
 from allpairs.learner.pipelines.pipeline import RESULTS, Pipeline, Stage
 
@@ -14,6 +14,6 @@ PIPELINE = Pipeline(
         Stage("candidates", 0.04, find_candidates),
         Stage("trainings", 0.87, train_variants, goes_on=True),
         Stage("all-pairs", 0.07, measure_all_pairs),
-        Stage(RESULTS, 0.01, write_results),
+        Stage(RESULTS, 0.01, write_ranking_results),
     ],
 )

@@ -34,7 +34,7 @@ ENCODE = 0.3  # share of the stage's work
 
 
 @dataclass(frozen=True)
-class Sides:
+class RelevantSides:
     """All test queries and passages, and the right pairs (n, 2) as rows of them, each once.
 
     rows: of the passages in their whole list. symmetric: both are one list, of which each pair counts once.
@@ -55,15 +55,15 @@ class Sides:
 def measure_all_pairs(run: Run, folder: Path, progress: Progress) -> None:
     """Write the figures of both models, and the re-ranker's gain, to the folder."""
     test = texts_of(run).tests[0]
-    found: dict[str, object] = {}
+    figures: dict[str, object] = {}
     if run.config.all_pairs and len(test.passages) <= MOST:
         sides = all_sides(run, test)
         if len(sides.positives) and sides.pairs > len(sides.positives):
-            found = _measured(run, sides, progress)
-    (folder / FILE).write_text(json.dumps(found), encoding="utf-8")
+            figures = _measured(run, sides, progress)
+    (folder / FILE).write_text(json.dumps(figures), encoding="utf-8")
 
 
-def all_sides(run: Run, test: TestSet) -> Sides:
+def all_sides(run: Run, test: TestSet) -> RelevantSides:
     """Return every test query and every passage, judged or not, re-ranked or not.
 
     Within one list: the test texts on both sides; without test queries, the held-out texts and their right partners.
@@ -73,12 +73,12 @@ def all_sides(run: Run, test: TestSet) -> Sides:
     pairs = [(query, place[passage]) for query, passage in right if passage in place]
     if not one_list:
         passages = test.passages.all()
-        return Sides(queries, passages, np.arange(len(passages)), _rows(pairs), False)
+        return RelevantSides(queries, passages, np.arange(len(passages)), _rows(pairs), False)
     rows = np.unique([place[name] for name in names] + [passage for _, passage in pairs])
-    both = np.searchsorted(rows, [(place[names[query]], passage) for query, passage in pairs]).reshape(-1, 2)
+    pair_rows = np.searchsorted(rows, [(place[names[query]], passage) for query, passage in pairs]).reshape(-1, 2)
     texts = test.passages.take(rows)
-    return Sides(
-        texts, texts, rows, _rows((min(pair), max(pair)) for pair in both.tolist() if pair[0] != pair[1]), True
+    return RelevantSides(
+        texts, texts, rows, _rows((min(pair), max(pair)) for pair in pair_rows.tolist() if pair[0] != pair[1]), True
     )
 
 
@@ -89,47 +89,47 @@ def _asked(run: Run, test: TestSet) -> tuple[list[str], list[str], list[tuple[in
         ids = test.passages.take(known[:, 1], "id")
         return test.queries.all("id"), test.queries.all(), list(zip(known[:, 0].tolist(), ids, strict=True))
     names, queries = map(list, zip(*read_texts(Path(run.inputs.test_queries)), strict=True))
-    row = {id_: at for at, id_ in enumerate(names)}
+    row = {id_: number for number, id_ in enumerate(names)}
     judged = read_qrels(Path(run.inputs.test_qrels))
-    return names, queries, [(row[one.query], one.passage) for one in judged if one.right and one.query in row]
+    return names, queries, [(row[pair.query], pair.passage) for pair in judged if pair.right and pair.query in row]
 
 
 def _rows(pairs: Iterable[tuple[int, int]]) -> np.ndarray:
     return np.array(sorted(set(pairs)), dtype=np.int64).reshape(-1, 2)
 
 
-def _measured(run: Run, sides: Sides, progress: Progress) -> dict[str, object]:
+def _measured(run: Run, sides: RelevantSides, progress: Progress) -> dict[str, object]:
     encoder = load_encoder(run.config.first_stage.encoder)
     right = unit(_vectors(run, encoder, sides, part_of(progress, 0.0, ENCODE)))
     left = right if sides.symmetric else unit(encoder.encode(sides.queries))
-    kept = [one.parent for one in run.of("trainings").glob(f"variant-*/seed-*/{MODEL}")]
-    reranker = load_reranker(str(best_training(kept) / MODEL))
+    folders = [model.parent for model in run.of("trainings").glob(f"variant-*/seed-*/{MODEL}")]
+    reranker = load_reranker(str(best_training(folders) / MODEL))
 
     def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         pairs = np.column_stack([rows, columns])
-        hear = part_of(progress, ENCODE, 1.0)
-        return pair_scores(reranker, sides.queries, sides.passages, pairs, hear).astype(np.float32)
+        part = part_of(progress, ENCODE, 1.0)
+        return pair_scores(reranker, sides.queries, sides.passages, pairs, part).astype(np.float32)
 
     rng = np.random.default_rng([run.config.seed, 5])
     population = Population(left, right, sides.positives, sides.symmetric)
     strata = stratified(population, score, run.config.all_pairs, rng)
-    ours = estimate_from_strata(score(*sides.positives.T), strata, "stratified", rng, OutputLayer(1.0, 0.0))
+    sampled = estimate_from_strata(score(*sides.positives.T), strata, "stratified", rng, OutputLayer(1.0, 0.0))
     matcher = run.inputs.test_queries and run.inputs.matcher  # else it was trained on the held-out share
     compared = matcher_factors(Path(matcher).parent, sides.queries, sides.passages) if matcher else (left, right)
     base = evaluate_exact(*compared, sides.positives, sides.symmetric)
     assert base is not None  # there is a positive
     return {
-        "pairs": ours.pairs,
-        "positives": ours.positives,
-        "read": sum(len(one.scores) for one in strata),
+        "pairs": sampled.pairs,
+        "positives": sampled.positives,
+        "read": sum(len(model.scores) for model in strata),
         "compared": "the newest matcher" if matcher else run.config.first_stage.encoder,
-        "re-ranker": {name: ours.estimates[name].as_dict() for name in FIGURES},
+        "re-ranker": {name: sampled.estimates[name].as_dict() for name in FIGURES},
         "bi-encoder": {name: base.estimates[name].as_dict() for name in FIGURES},
-        "gain": {name: one.as_dict() for name, one in gains(ours.estimates, base.estimates).items()},
+        "gain": {name: model.as_dict() for name, model in gains(sampled.estimates, base.estimates).items()},
     }
 
 
-def _vectors(run: Run, encoder: Encoder, sides: Sides, progress: Progress) -> np.ndarray:
+def _vectors(run: Run, encoder: Encoder, sides: RelevantSides, progress: Progress) -> np.ndarray:
     """Return the passages' vectors (n, d), reusing those of a dense first stage."""
     path = run.of("candidates") / VECTORS.format(texts_of(run).test_passages.path.stem)
     if path.exists():

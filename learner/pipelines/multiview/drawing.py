@@ -23,18 +23,18 @@ def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None
     """Report Figure 2: the multi view's improvement over the single view by the number of candidates."""
     mains = main_variants(run)
     rows: list[dict[str, Any]] = []
-    for one in measured:
-        for variant in (one for one in mains if not one.single):
+    for test in measured:
+        for variant in (test for test in mains if not test.single):
             for depth in sorted(set(run.config.depths)):
-                single, multi = (one.at_depth(which, depth) for which in (single_of(mains, variant), variant))
+                single, multi = (test.at_depth(view, depth) for view in (single_of(mains, variant), variant))
                 rows.append(
                     {
-                        "line": _line(run, one.test.name, variant.backbone),
+                        "line": _line(run, test.test.name, variant.backbone),
                         "depth": depth,
                         "single": mean_of(single).value,
                         "multi": mean_of(multi).value,
                         **gain_figures(multi, single),
-                        "reach": one.reach(depth),
+                        "reach": test.reach(depth),
                     }
                 )
     if not rows:
@@ -62,9 +62,9 @@ def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None
 
 def gain_figures(multi: Sequence[float], single: Sequence[float]) -> dict[str, float | None]:
     """Return the mean relative improvement over seeds; None if a seed's single view scores 0."""
-    each = [improvement(*pair) for pair in zip(multi, single, strict=True)]
-    defined = [one for one in each if one is not None]
-    if len(defined) < len(each):
+    gains = [improvement(*pair) for pair in zip(multi, single, strict=True)]
+    defined = [gain for gain in gains if gain is not None]
+    if len(defined) < len(gains):
         return dict.fromkeys(("improvement", "low", "high"))
     mean = mean_of(defined)
     return {"improvement": mean.value, "low": mean.low, "high": mean.high}
@@ -82,7 +82,7 @@ def _line(run: Run, test: str, backbone: str) -> str:
 
 def _printed_gains() -> dict[str, float | None]:
     """Return the paper's improvements of T5-large at 1,000 candidates, from its Table 1."""
-    single, multi = sorted((one for one in TABLE1 if one.backbone == "T5-large"), key=lambda one: one.multi)
+    single, multi = sorted((line for line in TABLE1 if line.backbone == "T5-large"), key=lambda line: line.multi)
     return {"Dev": improvement(multi.dev, single.dev), "Dev-Rest": improvement(multi.rest, single.rest)}
 
 
@@ -119,27 +119,27 @@ def write_rates(report: Report, run: Run, test: Measured) -> None:
     words = "; ".join(f"{row['line']} {row['mean']:.3f} at {row['rate']:g}, best {row['best']:.3f}" for row in rows)
     crosses = [
         {
-            "line": f"{PAPER}: {one.backbone}",
-            "rate": RATE if one.multi else 0.0,
+            "line": f"{PAPER}: {line.backbone}",
+            "rate": RATE if line.multi else 0.0,
             "mean": None,
             "low": None,
             "high": None,
-            "best": one.dev,
+            "best": line.dev,
         }
-        for one in TABLE1
-        if one.backbone != "T5-3B"
+        for line in TABLE1
+        if line.backbone != "T5-3B"
     ]
     lines = list(dict.fromkeys(row["line"] for row in (*rows, *crosses)))  # both panels share a legend
     chart = _chart(rows, "rate", "mean", "Mixing rate (η)", measure, crosses="best", lines=lines)
     title = "Paper: best seed"
-    beside = _chart(crosses, "rate", "best", "Mixing rate (η)", title, lines=lines)
+    printed_chart = _chart(crosses, "rate", "best", "Mixing rate (η)", title, lines=lines)
     report.figure(
         "figure3",
         f"Figure 3: {measure} by mixing rate",
         [*rows, *crosses],
         [
             (f"{measure} by mixing rate: {words}.", chart),
-            ("The paper's best seeds: T5-base 0.384 and 0.385, T5-large 0.395 and 0.401.", beside),
+            ("The paper's best seeds: T5-base 0.384 and 0.385, T5-large 0.395 and 0.401.", printed_chart),
         ],
     )
 
@@ -157,7 +157,7 @@ def _chart(
     """Return a chart of lines with points and intervals, and crosses. lines: every legend entry; default: the rows'."""
     data = pd.DataFrame(rows)
     names = list(lines) or list(dict.fromkeys(data["line"]))
-    scale = alt.Scale(domain=names, range=[COLOURS[at % len(COLOURS)] for at in range(len(names))])
+    scale = alt.Scale(domain=names, range=[COLOURS[place % len(COLOURS)] for place in range(len(names))])
     colour = alt.Color("line:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=2))
     horizontal = alt.X(f"{x}:Q", title=across, scale=alt.Scale(type="log" if logarithmic else "linear"))
     base = alt.Chart(data).encode(x=horizontal, color=colour)

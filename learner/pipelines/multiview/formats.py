@@ -19,7 +19,7 @@ BETWEEN = 100_000  # lines between two progress reports
 TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
 
-class Judged(NamedTuple):
+class JudgedPassage(NamedTuple):
     """A query's and a passage's id, and whether the passage answers the query."""
 
     query: str
@@ -27,7 +27,7 @@ class Judged(NamedTuple):
     right: bool
 
 
-class Hit(NamedTuple):
+class RunHit(NamedTuple):
     """A passage at its rank, from 1, for a query."""
 
     query: str
@@ -47,15 +47,15 @@ def read_texts(path: Path, progress: Progress = no_progress) -> Iterator[tuple[s
         yield id_, text
 
 
-def read_qrels(path: Path) -> Iterator[Judged]:
+def read_qrels(path: Path) -> Iterator[JudgedPassage]:
     """Yield the judgements of a table (columns id1, id2 and optionally label), or of a file in TREC's format."""
     if _has_columns(path, ("id1", "id2")):
         label = present_columns(["label"], column_names(path), path.name)
         for row in read_rows(path, ("id1", "id2", *label)):
-            yield Judged(row.values[0], row.values[1], _label(path, row.number, row.values[2] if label else "1"))
+            yield JudgedPassage(row.values[0], row.values[1], _label(path, row.number, row.values[2] if label else "1"))
         return
     for number, cells in _words(path, (4,), "query, 0, passage and label"):
-        yield Judged(cells[0], cells[2], _label(path, number, cells[3]))
+        yield JudgedPassage(cells[0], cells[2], _label(path, number, cells[3]))
 
 
 def read_triples(path: Path, most: int, progress: Progress = no_progress) -> Iterator[tuple[str, str, str]]:
@@ -66,16 +66,16 @@ def read_triples(path: Path, most: int, progress: Progress = no_progress) -> Ite
         yield query, right, wrong
 
 
-def read_run(path: Path) -> Iterator[Hit]:
+def read_run(path: Path) -> Iterator[RunHit]:
     """Yield the lines of a run in MS MARCO's or TREC's format."""
     for number, cells in _words(path, (3, 6), "query, passage and rank, or TREC's six"):
         query, passage, rank = cells if len(cells) == 3 else (cells[0], cells[2], cells[3])
         if not rank.isdecimal():
             raise bad(f"the rank is {shown(rank)}, not a whole number", path, number)
-        yield Hit(query, passage, int(rank))
+        yield RunHit(query, passage, int(rank))
 
 
-def write_run(folder: Path, name: str, lines: Iterable[tuple[Hit, float]]) -> None:
+def write_run(folder: Path, name: str, lines: Iterable[tuple[RunHit, float]]) -> None:
     """Write the run in both formats: NAME.tsv (MS MARCO) and NAME.trec. lines: hits with scores."""
     marco_path = folder / f"{name}.tsv"
     trec_path = folder / f"{name}.trec"
@@ -95,27 +95,27 @@ def _has_columns(path: Path, columns: Sequence[str]) -> bool:
     """Return whether the file is a table with these columns; raise InputError if a named-column format lacks one."""
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(TABLES):
-        found = column_names(path)
-        if missing := [column for column in columns if column not in found]:
-            raise bad(f"no such column; the file has {', '.join(map(shown, found[:20]))}", path, 1, missing[0])
+        names = column_names(path)
+        if missing := [column for column in columns if column not in names]:
+            raise bad(f"no such column; the file has {', '.join(map(shown, names[:20]))}", path, 1, missing[0])
         return True
     first = next(_lines(path, no_progress), (1, ""))[1].split("\t")
     return set(columns) <= {cell.strip() for cell in first}
 
 
-def _cells(path: Path, n: int, what: str, progress: Progress) -> Iterator[tuple[int, list[str]]]:
+def _cells(path: Path, n: int, layout: str, progress: Progress) -> Iterator[tuple[int, list[str]]]:
     for number, line in _lines(path, progress):
         cells = line.split("\t")
         if len(cells) != n:
-            raise bad(f"{len(cells)} tab-separated columns instead of {n}: {what}", path, number)
+            raise bad(f"{len(cells)} tab-separated columns instead of {n}: {layout}", path, number)
         yield number, cells
 
 
-def _words(path: Path, n: Sequence[int], what: str) -> Iterator[tuple[int, list[str]]]:
+def _words(path: Path, n: Sequence[int], layout: str) -> Iterator[tuple[int, list[str]]]:
     for number, line in _lines(path, no_progress):
         cells = line.split()
         if len(cells) not in n:
-            raise bad(f"{len(cells)} values instead of {what}", path, number)
+            raise bad(f"{len(cells)} values instead of {layout}", path, number)
         yield number, cells
 
 

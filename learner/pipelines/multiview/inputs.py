@@ -13,7 +13,7 @@ from allpairs.db.corpus.graph import components
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.models.model_folder import require_folder
-from allpairs.learner.pipelines.multiview.formats import Judged, read_qrels, read_texts, read_triples
+from allpairs.learner.pipelines.multiview.formats import JudgedPassage, read_qrels, read_texts, read_triples
 from allpairs.learner.pipelines.multiview.lists import TextTable, write_texts
 from allpairs.learner.pipelines.multiview.ranking import parsed
 from allpairs.learner.pipelines.pipeline import Run
@@ -43,20 +43,20 @@ class TestSet:
     @cached_property
     def gold(self) -> list[set[int]]:
         """The right passages of each query."""
-        found: list[set[int]] = [set() for _ in range(len(self.queries))]
+        right: list[set[int]] = [set() for _ in range(len(self.queries))]
         for query, passage in self.pairs.tolist():
-            found[query].add(passage)
-        return found
+            right[query].add(passage)
+        return right
 
 
 @dataclass(frozen=True)
-class Texts:
+class RankingTexts:
     """The inputs of a run, read from its first stage."""
 
     folder: Path
 
-    def __reduce__(self) -> tuple[type["Texts"], tuple[Path]]:
-        return Texts, (self.folder,)  # another process reads them itself
+    def __reduce__(self) -> tuple[type["RankingTexts"], tuple[Path]]:
+        return RankingTexts, (self.folder,)  # another process reads them itself
 
     @cached_property
     def passages(self) -> TextTable:
@@ -93,7 +93,7 @@ class Texts:
     @cached_property
     def tests(self) -> list[TestSet]:
         """The test, and the rest if there is one."""
-        return [found for name in (TEST, REST) if (found := self._judged(name, self.test_passages)) is not None]
+        return [test for name in (TEST, REST) if (test := self._judged(name, self.test_passages)) is not None]
 
     @cached_property
     def fitting(self) -> TestSet | None:
@@ -112,13 +112,13 @@ class Texts:
     @property
     def counts(self) -> dict[str, int]:
         """The number of texts, pairs and judgements, by kind."""
-        found: dict[str, int] = json.loads((self.folder / COUNTS).read_text(encoding="utf-8"))
-        return found
+        counts: dict[str, int] = json.loads((self.folder / COUNTS).read_text(encoding="utf-8"))
+        return counts
 
 
-def texts_of(run: Run) -> Texts:
+def texts_of(run: Run) -> RankingTexts:
     """Return the texts that the run's first stage has read."""
-    return Texts(run.of("texts"))
+    return RankingTexts(run.of("texts"))
 
 
 def is_one_list(run: Run, name: str = "") -> bool:
@@ -126,8 +126,8 @@ def is_one_list(run: Run, name: str = "") -> bool:
     inputs = run.inputs
     queries = (name and getattr(inputs, f"{name}_queries")) or inputs.queries
     passages = (name and inputs.test_passages) or inputs.passages
-    both = zip_longest(read_texts(Path(queries)), read_texts(Path(passages)))
-    return all(query == passage for query, passage in both)
+    rows = zip_longest(read_texts(Path(queries)), read_texts(Path(passages)))
+    return all(query == passage for query, passage in rows)
 
 
 def check_inputs(run: Run) -> None:
@@ -136,12 +136,12 @@ def check_inputs(run: Run) -> None:
     config = run.config
     parsed(config.measures)
     for name in (TEST, REST):
-        queries, qrels = (getattr(inputs, f"{name}_{what}") for what in ("queries", "qrels"))
+        queries, qrels = (getattr(inputs, f"{name}_{kind}") for kind in ("queries", "qrels"))
         if (queries is None) != (qrels is None):
             raise InputError(f"inputs.{name}_queries and inputs.{name}_qrels: set both, or neither")
-    for one, needs in (("rest_queries", "test_queries"), ("test_run", "test_queries"), ("rest_run", "rest_queries")):
-        if getattr(inputs, one) is not None and getattr(inputs, needs) is None:
-            raise InputError(f"inputs.{one} needs inputs.{needs}: set it too")
+    for name, needs in (("rest_queries", "test_queries"), ("test_run", "test_queries"), ("rest_run", "rest_queries")):
+        if getattr(inputs, name) is not None and getattr(inputs, needs) is None:
+            raise InputError(f"inputs.{name} needs inputs.{needs}: set it too")
     if config.first_stage.kind == "matcher" and inputs.matcher is None:
         raise InputError(
             "first_stage.kind is matcher, but there is none: train a round in the project, or set inputs.matcher"
@@ -167,21 +167,21 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     counts = {"passages": len(passages)} | ({"test passages": len(searched)} if searched is not passages else {})
     if inputs.test_queries is None:
         rng = np.random.default_rng([run.config.seed, 1])
-        judged, held = _parted(judged, run.config.held_out, is_one_list(run, TEST), rng)
-        counts |= _write_test(run, folder, TEST, Path(inputs.queries), held, set(), searched)
+        judged, tested = _parted(judged, run.config.held_out, is_one_list(run, TEST), rng)
+        counts |= _write_test(run, folder, TEST, Path(inputs.queries), tested, set(), searched)
     else:
-        found = list(read_qrels(Path(inputs.test_qrels)))
-        counts |= _write_test(run, folder, TEST, Path(inputs.test_queries), found, set(), searched)
+        qrels = list(read_qrels(Path(inputs.test_qrels)))
+        counts |= _write_test(run, folder, TEST, Path(inputs.test_queries), qrels, set(), searched)
     if inputs.rest_queries is not None:
         known = {id_ for id_, _ in read_texts(Path(inputs.test_queries))}
-        found = list(read_qrels(Path(inputs.rest_qrels)))
-        counts |= _write_test(run, folder, REST, Path(inputs.rest_queries), found, known, searched)
+        qrels = list(read_qrels(Path(inputs.rest_qrels)))
+        counts |= _write_test(run, folder, REST, Path(inputs.rest_queries), qrels, known, searched)
     judged, fitting = _held_to_fit(run, judged)
     if fitting:
         counts |= _write_test(run, folder, FIT, Path(inputs.queries), fitting, set(), passages)
     counts |= _write_training(run, folder, judged, passages)
     if inputs.triples is not None:
-        counts["triples"] = _write_triples(run, folder, {one.query for one in fitting}, progress)
+        counts["triples"] = _write_triples(run, folder, {judgement.query for judgement in fitting}, progress)
     (folder / COUNTS).write_text(json.dumps(counts), encoding="utf-8")
 
 
@@ -190,84 +190,92 @@ def _copied(source: Path, target: Path, progress: Progress) -> TextTable:
 
 
 def _parted(
-    judged: list[Judged], share: float, one_list: bool, rng: np.random.Generator
-) -> tuple[list[Judged], list[Judged]]:
+    judged: list[JudgedPassage], share: float, one_list: bool, rng: np.random.Generator
+) -> tuple[list[JudgedPassage], list[JudgedPassage]]:
     """Split the judgements into training and test, which has a share of the queries with a right passage.
 
     In one list every query is a passage too: texts joined by right pairs are held out together, and no pair with one of
     them trains.
     """
-    queries = list(dict.fromkeys(one.query for one in judged if one.right))
+    queries = list(dict.fromkeys(judgement.query for judgement in judged if judgement.right))
     if len(queries) < 2 * LEAST:
-        what = f"{with_noun(len(queries), 'query')} with a right passage".replace("querys", "queries")
-        raise InputError(f"{what}: at least {2 * LEAST} are needed to hold out a share: set inputs.test_queries")
+        problem = f"{with_noun(len(queries), 'query')} with a right passage".replace("querys", "queries")
+        raise InputError(f"{problem}: at least {2 * LEAST} are needed to hold out a share: set inputs.test_queries")
     most = min(len(queries) - LEAST, max(LEAST, round(share * len(queries))))
     training, measuring = _split(judged, queries, most, one_list, rng)
-    if len({one.query for one in measuring}) < LEAST:
+    if len({judgement.query for judgement in measuring}) < LEAST:
         raise InputError("right pairs join too many of the texts to hold some out: set inputs.test_queries")
     return training, measuring
 
 
 def _split(
-    judged: list[Judged], queries: list[str], most: int, one_list: bool, rng: np.random.Generator
-) -> tuple[list[Judged], list[Judged]]:
+    judged: list[JudgedPassage], queries: list[str], most: int, one_list: bool, rng: np.random.Generator
+) -> tuple[list[JudgedPassage], list[JudgedPassage]]:
     """Hold out whole groups of these queries, `most` queries at most; return the judgements left and held out."""
     group = _groups(queries, judged) if one_list else np.arange(len(queries))
     order = np.argsort(group, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
-    held: set[str] = set()
-    for at in rng.permutation(len(parts)):
-        if len(held) + len(parts[at]) <= most:
-            held |= {queries[row] for row in parts[at]}
-    measuring = [one for one in judged if one.query in held]
-    apart = held | {one.passage for one in measuring if one.right} if one_list else held
-    training = [one for one in judged if one.query not in apart and not (one_list and one.passage in apart)]
+    held_out: set[str] = set()
+    for number in rng.permutation(len(parts)):
+        if len(held_out) + len(parts[number]) <= most:
+            held_out |= {queries[row] for row in parts[number]}
+    measuring = [judgement for judgement in judged if judgement.query in held_out]
+    excluded = held_out | {judgement.passage for judgement in measuring if judgement.right} if one_list else held_out
+    training = [
+        judgement
+        for judgement in judged
+        if judgement.query not in excluded and not (one_list and judgement.passage in excluded)
+    ]
     return training, measuring
 
 
-def _held_to_fit(run: Run, judged: list[Judged]) -> tuple[list[Judged], list[Judged]]:
+def _held_to_fit(run: Run, judged: list[JudgedPassage]) -> tuple[list[JudgedPassage], list[JudgedPassage]]:
     """Split the training judgements into those that train and those that a fusion is fitted to."""
-    queries = list(dict.fromkeys(one.query for one in judged if one.right))
+    queries = list(dict.fromkeys(judgement.query for judgement in judged if judgement.right))
     most = min(FIT_MOST, int(FIT_SHARE * len(queries)))
     if not run.config.fuse or most < FIT_LEAST:
         return judged, []
     training, fitting = _split(judged, queries, most, is_one_list(run), np.random.default_rng([run.config.seed, 6]))
-    return (training, fitting) if len({one.query for one in fitting}) >= FIT_LEAST else (judged, [])
+    return (training, fitting) if len({judgement.query for judgement in fitting}) >= FIT_LEAST else (judged, [])
 
 
-def _groups(queries: list[str], judged: list[Judged]) -> np.ndarray:
+def _groups(queries: list[str], judged: list[JudgedPassage]) -> np.ndarray:
     """Return the group of each query, (n,): those joined by right pairs within one list."""
-    right = [one for one in judged if one.right]
-    row = {id_: at for at, id_ in enumerate(dict.fromkeys((*queries, *(one.passage for one in right))))}
-    return components(len(row), ((row[one.query], row[one.passage]) for one in right))[: len(queries)]
+    right = [judgement for judgement in judged if judgement.right]
+    row = {
+        id_: number for number, id_ in enumerate(dict.fromkeys((*queries, *(judgement.passage for judgement in right))))
+    }
+    return components(len(row), ((row[judgement.query], row[judgement.passage]) for judgement in right))[: len(queries)]
 
 
 def _write_test(
-    run: Run, folder: Path, name: str, path: Path, judged: list[Judged], known: set[str], passages: TextTable
+    run: Run, folder: Path, name: str, path: Path, judged: list[JudgedPassage], known: set[str], passages: TextTable
 ) -> dict[str, int]:
     """Write the test's queries and right passages to the folder; return the numbers of queries and judgements.
 
     The test has the queries with a right passage that are not in `known`.
     """
-    right = [one for one in judged if one.right and one.query not in known]
-    wanted = {one.query for one in right}
-    texts = {id_: text for id_, text in read_texts(path) if id_ in wanted}
+    right = [judgement for judgement in judged if judgement.right and judgement.query not in known]
+    ids = {judgement.query for judgement in right}
+    texts = {id_: text for id_, text in read_texts(path) if id_ in ids}
     if not texts:
         raise InputError(
             f"{path.name}: none of its queries has a right passage in the judgements: check that the ids agree"
         )
     chosen = _drawn(list(texts), run.config.queries, np.random.default_rng([run.config.seed, 2]))
     write_texts(folder / f"{name}_queries.arrow", ("id", "text"), ((id_, texts[id_]) for id_ in chosen))
-    row = {id_: at for at, id_ in enumerate(chosen)}
-    rows = passages.rows_of(one.passage for one in right)
+    row = {id_: number for number, id_ in enumerate(chosen)}
+    rows = passages.rows_of(judgement.passage for judgement in right)
     missing: dict[str, int] = {}
     pairs = [
         (
-            row[one.query],
-            rows[one.passage] if one.passage in rows else -1 - missing.setdefault(one.passage, len(missing)),
+            row[judgement.query],
+            rows[judgement.passage]
+            if judgement.passage in rows
+            else -1 - missing.setdefault(judgement.passage, len(missing)),
         )
-        for one in right
-        if one.query in row
+        for judgement in right
+        if judgement.query in row
     ]
     np.save(folder / f"{name}.npy", np.array(sorted(set(pairs)), dtype=np.int64).reshape(-1, 2))
     return {f"{name} queries": len(chosen), f"{name} judgements": len(pairs)}
@@ -277,20 +285,22 @@ def _drawn(ids: list[str], most: int | None, rng: np.random.Generator) -> list[s
     """Return a random sample of the ids, in their order; all of them without a number."""
     if most is None or len(ids) <= most:
         return ids
-    return [ids[at] for at in np.sort(rng.permutation(len(ids))[:most])]
+    return [ids[row] for row in np.sort(rng.permutation(len(ids))[:most])]
 
 
-def _write_training(run: Run, folder: Path, judged: list[Judged], passages: TextTable) -> dict[str, int]:
+def _write_training(run: Run, folder: Path, judged: list[JudgedPassage], passages: TextTable) -> dict[str, int]:
     """Write the training pairs and their queries to the folder; return the numbers of right and wrong pairs."""
-    wanted = {one.query for one in judged}
-    texts = {id_: text for id_, text in read_texts(Path(run.inputs.queries)) if id_ in wanted}
+    query_ids = {judgement.query for judgement in judged}
+    texts = {id_: text for id_, text in read_texts(Path(run.inputs.queries)) if id_ in query_ids}
     write_texts(folder / "queries.arrow", ("id", "text"), texts.items())
-    row = {id_: at for at, id_ in enumerate(texts)}
-    rows = passages.rows_of(one.passage for one in judged)
-    known = [one for one in judged if one.query in row and one.passage in rows]
+    row = {id_: number for number, id_ in enumerate(texts)}
+    rows = passages.rows_of(judgement.passage for judgement in judged)
+    known = [judgement for judgement in judged if judgement.query in row and judgement.passage in rows]
     counts = {}
     for name, right in (("positives", True), ("negatives", False)):
-        pairs = dict.fromkeys((row[one.query], rows[one.passage]) for one in known if one.right is right)
+        pairs = dict.fromkeys(
+            (row[judgement.query], rows[judgement.passage]) for judgement in known if judgement.right is right
+        )
         np.save(folder / f"{name}.npy", np.array(list(pairs), dtype=np.int64).reshape(-1, 2))
         counts[f"training {name}"] = len(pairs)
     if counts["training positives"] < LEAST:
@@ -301,12 +311,12 @@ def _write_training(run: Run, folder: Path, judged: list[Judged], passages: Text
     return counts
 
 
-def _write_triples(run: Run, folder: Path, kept: set[str], progress: Progress) -> int:
+def _write_triples(run: Run, folder: Path, held_out: set[str], progress: Progress) -> int:
     """Write as many triples as training can use, two rows each, and return their number. kept: queries that do not."""
     settings = run.config.model
     most = -(-(settings.steps or 10**9) * settings.batch_size // 2)
-    apart = {text for id_, text in read_texts(Path(run.inputs.queries)) if id_ in kept} if kept else set()
-    triples = (one for one in read_triples(Path(run.inputs.triples), most, progress) if one[0] not in apart)
+    excluded = {text for id_, text in read_texts(Path(run.inputs.queries)) if id_ in held_out} if held_out else set()
+    triples = (triple for triple in read_triples(Path(run.inputs.triples), most, progress) if triple[0] not in excluded)
     first = next(triples, None)
     if first is None:
         raise InputError(f"{Path(run.inputs.triples).name}: the file contains no triples: choose another file")

@@ -23,7 +23,7 @@ class TextTable:
     @cached_property
     def _parts(self) -> list[pyarrow.RecordBatch]:
         file = pyarrow.ipc.open_file(pyarrow.memory_map(str(self.path)))
-        return [file.get_batch(at) for at in range(file.num_record_batches)]
+        return [file.get_batch(number) for number in range(file.num_record_batches)]
 
     def __len__(self) -> int:
         return sum(part.num_rows for part in self._parts)
@@ -43,12 +43,12 @@ class TextTable:
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the first row of each of these ids that exists."""
-        wanted = set(ids)
-        found = dict[str, int]()
+        distinct = set(ids)
+        rows = dict[str, int]()
         for row, id_ in enumerate(self.values("id")):
-            if id_ in wanted:
-                found.setdefault(id_, row)
-        return found
+            if id_ in distinct:
+                rows.setdefault(id_, row)
+        return rows
 
 
 def write_texts(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> TextTable:

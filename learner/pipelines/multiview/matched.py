@@ -24,8 +24,8 @@ def matcher_search(
     """
     left, right, rows = _factors(folder, queries, passages, progress)
 
-    def search(some: list[str], k: int, hear: Progress) -> Neighbours:
-        return neighbours(left[[rows[identity(query)] for query in some]], right, k, False, progress=hear)
+    def search(texts: list[str], k: int, progress: Progress) -> Neighbours:
+        return neighbours(left[[rows[identity(query)] for query in texts]], right, k, False, progress=progress)
 
     return search
 
@@ -60,6 +60,6 @@ def _lists(queries: list[str], passages: list[str]) -> tuple[Dataset, dict[str, 
     texts = {identity(query): query for query in queries}
     sides = [Side.RIGHT] * len(passages) + [Side.LEFT] * len(distinct)
     dataset = make_dataset(
-        [*passages, *(texts[one] for one in distinct)], sides, [Split.EVALUATION] * len(sides), False, np.empty((0, 2))
+        [*passages, *(texts[key] for key in distinct)], sides, [Split.EVALUATION] * len(sides), False, np.empty((0, 2))
     )
-    return dataset, {one: len(passages) + row for row, one in enumerate(distinct)}
+    return dataset, {key: len(passages) + row for row, key in enumerate(distinct)}

@@ -53,10 +53,10 @@ class Mixed:
     seed: Sequence[int]
 
     def __iter__(self) -> Iterator[Row]:
-        views, first, other = (np.random.default_rng([*self.seed, part]) for part in range(3))
+        views, first, second_rng = (np.random.default_rng([*self.seed, part]) for part in range(3))
         (n, rank), (m, write) = self.ranking, self.second or (0, None)
         in_order = passes(n, first)
-        beside = passes(m, other)
+        second_order = passes(m, second_rng)
         while True:
             for is_second in of_second_view(BLOCK, self.rate if write else 0.0, views).tolist():
-                yield write(next(beside)) if write and is_second else rank(next(in_order))
+                yield write(next(second_order)) if write and is_second else rank(next(in_order))

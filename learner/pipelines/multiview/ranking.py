@@ -19,17 +19,17 @@ CUT = 10  # of the paper's mean reciprocal rank
 
 def ranked(candidates: np.ndarray, scores: np.ndarray, depth: int) -> np.ndarray:
     """Return the first `depth` candidates by falling score, (n, depth) int64; ties in the first stage's order."""
-    kept = candidates[:, :depth]
-    order = np.argsort(np.where(kept < 0, np.inf, -scores[:, :depth]), axis=1, kind="stable")
-    return np.take_along_axis(kept, order, 1)
+    first = candidates[:, :depth]
+    order = np.argsort(np.where(first < 0, np.inf, -scores[:, :depth]), axis=1, kind="stable")
+    return np.take_along_axis(first, order, 1)
 
 
 def reciprocal_ranks(ranking: np.ndarray, gold: Sequence[set[int]], cut: int = CUT) -> np.ndarray:
     """Return 1 / the rank of each query's first right passage, (n,) float64; 0 if none is in the first `cut`."""
-    found = np.zeros(len(ranking))
+    reciprocal = np.zeros(len(ranking))
     for query, (row, right) in enumerate(zip(ranking[:, :cut].tolist(), gold, strict=True)):
-        found[query] = next((1 / rank for rank, passage in enumerate(row, 1) if passage in right), 0.0)
-    return found
+        reciprocal[query] = next((1 / rank for rank, passage in enumerate(row, 1) if passage in right), 0.0)
+    return reciprocal
 
 
 def measured(ranking: np.ndarray, gold: Sequence[set[int]], measures: Sequence[str]) -> dict[str, np.ndarray]:
@@ -37,7 +37,7 @@ def measured(ranking: np.ndarray, gold: Sequence[set[int]], measures: Sequence[s
 
     Right passages that are not in the collection are −1, −2, …: they count as relevant, and are never found.
     """
-    wanted = parsed(measures)
+    parsed_measures = parsed(measures)
     qrels = [Qrel(str(query), str(passage), 1) for query, right in enumerate(gold) for passage in right]
     run = [
         ScoredDoc(str(query), str(passage), float(-rank))
@@ -45,26 +45,26 @@ def measured(ranking: np.ndarray, gold: Sequence[set[int]], measures: Sequence[s
         for rank, passage in enumerate(row, 1)
         if passage >= 0
     ]
-    found = {name: np.zeros(len(ranking)) for name in measures}
-    names = dict(zip(wanted, measures, strict=True))
-    for one in ir_measures.iter_calc(wanted, qrels, run):
-        found[names[one.measure]][int(one.query_id)] = one.value
-    return found
+    values = {name: np.zeros(len(ranking)) for name in measures}
+    names = dict(zip(parsed_measures, measures, strict=True))
+    for metric in ir_measures.iter_calc(parsed_measures, qrels, run):
+        values[names[metric.measure]][int(metric.query_id)] = metric.value
+    return values
 
 
 def parsed(measures: Sequence[str]) -> list[ir_measures.Measure]:
     """Return the measures of these names. Raises InputError for a name that ir-measures does not know."""
-    found = []
+    parsed_measures = []
     for name in measures:
         try:
-            found.append(_measure(name))
+            parsed_measures.append(_measure(name))
         except (ValueError, NameError, AttributeError) as error:
             raise InputError(
                 f"measures: {name!r} is not a measure ({error}): choose RR@10, Success@1, nDCG@10, …"
             ) from None
-        if found[-1] in found[:-1]:
+        if parsed_measures[-1] in parsed_measures[:-1]:
             raise InputError(f"measures: {name!r} is listed twice, under this or another name: remove one")
-    return found
+    return parsed_measures
 
 
 def _measure(name: str) -> ir_measures.Measure:
@@ -85,13 +85,13 @@ class Paired:
     p: float
 
 
-def paired(one: np.ndarray, other: np.ndarray) -> Paired:
-    """Return the paired t-test of `other` against `one`; p is 1 if they are equal."""
-    difference = float((other - one).mean())
-    if len(one) < 2 or np.allclose(one, other):
+def paired(base: np.ndarray, improved: np.ndarray) -> Paired:
+    """Return the paired t-test of `improved` against `base`; p is 1 if they are equal."""
+    difference = float((improved - base).mean())
+    if len(base) < 2 or np.allclose(base, improved):
         return Paired(difference, 0.0, 1.0)
-    found = ttest_rel(other, one)
-    return Paired(difference, float(found.statistic), float(found.pvalue))
+    test = ttest_rel(improved, base)
+    return Paired(difference, float(test.statistic), float(test.pvalue))
 
 
 def improvement(multi: float, single: float) -> float | None:

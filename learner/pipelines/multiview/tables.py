@@ -32,7 +32,7 @@ def stage_title(run: Run, kind: str) -> str:
 def write_main(report: Report, run: Run, measured: Sequence[Measured]) -> None:
     """Report Table 1: first stages, single and multi view, the best seed and that model on the rest."""
     measure = run.config.measures[0]
-    names = [one.test.name for one in measured]
+    names = [entry.test.name for entry in measured]
     rows: Rows = [
         {
             "source": "ours",
@@ -60,9 +60,9 @@ def write_main(report: Report, run: Run, measured: Sequence[Measured]) -> None:
             "test_high": mean.high,
         }
         if REST in names:
-            same = next(one for one in measured[1].of(variant) if one.training == best.training)
+            matching = next(entry for entry in measured[1].of(variant) if entry.training == best.training)
             rest = measured[1].mean(variant, measure)
-            row |= {"rest": float(same.figures[measure].mean()), "rest_mean": rest.value}
+            row |= {"rest": float(matching.figures[measure].mean()), "rest_mean": rest.value}
         rows.append(row)
     rows += [
         {"source": "paper", "row": name, "seeds": 0, "test": dev, "rest": rest}
@@ -71,12 +71,12 @@ def write_main(report: Report, run: Run, measured: Sequence[Measured]) -> None:
     rows += [
         {
             "source": "paper",
-            "row": f"BM25 + {one.backbone}, {'multi' if one.multi else 'single'} view",
+            "row": f"BM25 + {entry.backbone}, {'multi' if entry.multi else 'single'} view",
             "seeds": 10,
-            "test": one.dev,
-            "rest": one.rest,
+            "test": entry.dev,
+            "rest": entry.rest,
         }
-        for one in TABLE1
+        for entry in TABLE1
     ]
     columns = ("source", "row", "seeds", "test", "test_mean", "test_low", "test_high", "rest", "rest_mean")
     rows = [{name: row.get(name) for name in columns} for row in rows]
@@ -103,19 +103,19 @@ def _mean(value: float | None, low: float | None) -> str:
 def write_variants(report: Report, run: Run, measured: Sequence[Measured]) -> None:
     """Report every measure of every first stage and variant, on every test."""
     measures = run.config.measures
-    for one in measured:
+    for test in measured:
         rows: Rows = []
         body = []
-        for kind, figures in one.stages.items():
+        for kind, figures in test.stages.items():
             means = [Mean(float(figures[name].mean())) for name in measures]
             rows.append(_row(stage_title(run, kind), 0, dict(zip(measures, means, strict=True))))
             body.append([stage_title(run, kind), *(written(mean, False) for mean in means)])
         for variant in variants_of(run.config):
-            found = {name: one.mean(variant, name) for name in measures}
-            rows.append(_row(_title(run, variant), len(one.of(variant)), found))
-            body.append([_title(run, variant), *(written(mean, False) for mean in found.values())])
-        title = f"All variants, {one.test.name}, {len(one.test.queries):,} queries"
-        report.table(f"variants-{one.test.name}", title, rows, grid(["", *measures], body))
+            by_measure = {name: test.mean(variant, name) for name in measures}
+            rows.append(_row(_title(run, variant), len(test.of(variant)), by_measure))
+            body.append([_title(run, variant), *(written(mean, False) for mean in by_measure.values())])
+        title = f"All variants, {test.test.name}, {len(test.test.queries):,} queries"
+        report.table(f"variants-{test.test.name}", title, rows, grid(["", *measures], body))
 
 
 def _row(name: str, seeds: int, means: dict[str, Mean]) -> dict[str, Any]:
@@ -132,35 +132,35 @@ def write_comparisons(report: Report, run: Run, measured: Sequence[Measured]) ->
     measure = run.config.measures[0]
     variants = variants_of(run.config)
     rows: Rows = []
-    for one in measured:
+    for test in measured:
         for variant in variants:
-            mine = one.by_query(variant, measure)
+            values = test.by_query(variant, measure)
             if variant.single:
-                for kind, figures in one.stages.items():
-                    found = paired(figures[measure], mine)
+                for kind, figures in test.stages.items():
+                    comparison = paired(figures[measure], values)
                     rows.append(
                         _compared(
-                            one,
+                            test,
                             run,
                             variant,
                             stage_title(run, kind),
                             "mean of seeds",
-                            found,
+                            comparison,
                             float(figures[measure].mean()),
                         )
                     )
                 continue
             single = single_of(variants, variant)
-            other = one.by_query(single, measure)
+            base = test.by_query(single, measure)
             rows.append(
                 _compared(
-                    one, run, variant, _title(run, single), "mean of seeds", paired(other, mine), float(other.mean())
+                    test, run, variant, _title(run, single), "mean of seeds", paired(base, values), float(base.mean())
                 )
             )
-            bests = [best_of(measured[0].of(which), measure).training for which in (single, variant)]
-            pair = [next(x for x in one.trained if x.training == best).figures[measure] for best in bests]
+            bests = [best_of(measured[0].of(view), measure).training for view in (single, variant)]
+            pair = [next(x for x in test.trained if x.training == best).figures[measure] for best in bests]
             rows.append(
-                _compared(one, run, variant, _title(run, single), "best seeds", paired(*pair), float(pair[0].mean()))
+                _compared(test, run, variant, _title(run, single), "best seeds", paired(*pair), float(pair[0].mean()))
             )
     body = [
         [
@@ -181,33 +181,33 @@ def _p(p: float) -> str:
 
 
 def _compared(
-    one: Measured, run: Run, variant: Variant, against: str, of: str, found: Paired, base: float
+    test: Measured, run: Run, variant: Variant, against: str, averaged: str, comparison: Paired, base: float
 ) -> dict[str, Any]:
     return {
-        "test": one.test.name,
+        "test": test.test.name,
         "row": _title(run, variant),
         "against": against,
-        "of": of,
-        "difference": found.difference,
-        "improvement": improvement(base + found.difference, base),
-        "t": found.t,
-        "p": found.p,
+        "of": averaged,
+        "difference": comparison.difference,
+        "improvement": improvement(base + comparison.difference, base),
+        "t": comparison.t,
+        "p": comparison.p,
     }
 
 
-def write_fusion(report: Report, run: Run, one: Measured) -> None:
+def write_fusion(report: Report, run: Run, test: Measured) -> None:
     """Report each variant alone and joined with the first stage's scores, against those scores and the cosine."""
-    if one.without is None or one.fitting is None:
+    if test.without is None or test.fitting is None:
         return
     measure = run.config.measures[0]
-    first = one.without[measure]
-    dense = one.stages.get("dense", one.without)[measure]
+    first = test.without[measure]
+    dense = test.stages.get("dense", test.without)[measure]
     rows = [_joined("cosine and BM25", None, first, first, dense)]
     for variant in variants_of(run.config):
-        joined = [trained.fused[measure] for trained in one.of(variant) if trained.fused is not None]
+        joined = [trained.fused[measure] for trained in test.of(variant) if trained.fused is not None]
         if joined:
-            alone = float(one.by_query(variant, measure).mean())
-            rows.append(_joined(_title(run, variant), alone, np.mean(joined, axis=0), first, dense))
+            mean = float(test.by_query(variant, measure).mean())
+            rows.append(_joined(_title(run, variant), mean, np.mean(joined, axis=0), first, dense))
     body = [
         [
             row["row"],
@@ -218,21 +218,21 @@ def write_fusion(report: Report, run: Run, one: Measured) -> None:
         for row in rows
     ]
     report.text(
-        f"Joined: cosine, BM25 and the re-ranker's score, by a logistic regression on {len(one.fitting.queries):,} "
+        f"Joined: cosine, BM25 and the re-ranker's score, by a logistic regression on {len(test.fitting.queries):,} "
         "training queries that train nothing else. The artifact scores pairs in this way."
     )
     header = [measure, "alone", "joined", "on cosine and BM25", "on the cosine"]
-    title = f"Joined with the first stage's scores, {one.test.name}"
-    report.table(f"fusion-{one.test.name}", title, rows, grid(header, body))
+    title = f"Joined with the first stage's scores, {test.test.name}"
+    report.table(f"fusion-{test.test.name}", title, rows, grid(header, body))
 
 
-def _joined(row: str, alone: float | None, joined: np.ndarray, first: np.ndarray, dense: np.ndarray) -> dict[str, Any]:
+def _joined(row: str, mean: float | None, joined: np.ndarray, first: np.ndarray, dense: np.ndarray) -> dict[str, Any]:
     """Return a row of the table. joined, first, dense: the measure of each query (n,)."""
     on_first = paired(first, joined)
     on_dense = paired(dense, joined)
     return {
         "row": row,
-        "alone": alone,
+        "alone": mean,
         "joined": float(joined.mean()),
         "on_first": on_first.difference,
         "p_first": on_first.p,
@@ -251,7 +251,7 @@ def write_ablations(report: Report, run: Run, test: Measured) -> None:
     for variant in variants_of(run.config):
         if variant.backbone != backbone or variant.views not in TABLE3 or variant.rate not in (0.0, run.config.rate):
             continue
-        values = [float(one.figures[measure].mean()) for one in test.of(variant)]
+        values = [float(result.figures[measure].mean()) for result in test.of(variant)]
         mean, sd = TABLE3[variant.views]
         rows.append(
             {
@@ -276,17 +276,17 @@ def write_ablations(report: Report, run: Run, test: Measured) -> None:
 
 def read_all_pairs(run: Run) -> dict[str, Any]:
     """Return the results of the stage that measures over all pairs; empty if it measured nothing."""
-    found: dict[str, Any] = json.loads((run.of("all-pairs") / FILE).read_text(encoding="utf-8"))
-    return found
+    figures: dict[str, Any] = json.loads((run.of("all-pairs") / FILE).read_text(encoding="utf-8"))
+    return figures
 
 
 def write_all_pairs(report: Report, run: Run) -> None:
     """Report the best re-ranker and the bi-encoder over all pairs of test texts."""
-    found = read_all_pairs(run)
-    if not found:
+    figures = read_all_pairs(run)
+    if not figures:
         return
     rows = [
-        {"model": model, "figure": figure, **found[model][figure]}
+        {"model": model, "figure": figure, **figures[model][figure]}
         for model in ("bi-encoder", "re-ranker", "gain")
         for figure in FIGURES
     ]
@@ -299,10 +299,10 @@ def write_all_pairs(report: Report, run: Run) -> None:
         for row in rows
     ]
     report.text(
-        f"The best re-ranker reads {found['read']:,} of all {found['pairs']:,} pairs of test texts "
-        f"({found['positives']:,} right ones), sampled from strata of the cosine. The bi-encoder is "
-        f"{found['compared']}, measured on all of them. The re-ranker was chosen on the same test set, as the best of "
-        "all variants and seeds, so its figures and the gain are optimistic."
+        f"The best re-ranker reads {figures['read']:,} of all {figures['pairs']:,} pairs of test texts "
+        f"({figures['positives']:,} right ones), sampled from strata of the cosine. The bi-encoder is "
+        f"{figures['compared']}, measured on all of them. The re-ranker was chosen on the same test set, as the best "
+        "of all variants and seeds, so its figures and the gain are optimistic."
     )
     header = ["", "value", "low", "high", "method"]
     report.table("all-pairs", "Over all pairs", rows, grid(header, body))

@@ -20,9 +20,9 @@ from allpairs.learner.backbones.reranking.fusion import Fused
 from allpairs.learner.backbones.reranking.reading import Reading
 from allpairs.learner.backbones.reranking.reranker import Reranker, scores_of, truth_logits
 from allpairs.learner.backbones.reranking.training import Row, train_reranker
-from allpairs.learner.pipelines.multiview.first import TRAIN, first_stage_of, found
+from allpairs.learner.pipelines.multiview.first import TRAIN, first_stage_of, found_passages
 from allpairs.learner.pipelines.multiview.fusing import fitted
-from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, TestSet, Texts, texts_of
+from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, RankingTexts, TestSet, texts_of
 from allpairs.learner.pipelines.multiview.lists import TextTable
 from allpairs.learner.pipelines.multiview.mixing import View, streams_of
 from allpairs.learner.pipelines.multiview.ranking import measured, ranked
@@ -37,7 +37,7 @@ LEARN = 0.5  # share of a training's work
 
 
 @dataclass(frozen=True)
-class Training:
+class VariantTraining:
     """A variant with a seed; number: the variant's position."""
 
     number: int
@@ -49,33 +49,34 @@ class Training:
         return stage / f"variant-{self.number}" / f"seed-{self.seed}"
 
 
-def trainings_of(run: Run) -> list[Training]:
+def trainings_of(run: Run) -> list[VariantTraining]:
     """Return all trainings: the first seed of every variant before any second one."""
     variants = list(enumerate(variants_of(run.config)))
-    return [Training(at, one, seed) for seed in range(run.config.seeds) for at, one in variants]
+    return [VariantTraining(number, variant, seed) for seed in range(run.config.seeds) for number, variant in variants]
 
 
 def train_variants(run: Run, folder: Path, progress: Progress) -> None:
     """Write the logits of all candidates for each training, and a model for each variant, to the folder."""
-    wanted = trainings_of(run)
+    trainings = trainings_of(run)
     triples = _triples(run)
-    for at, one in enumerate(wanted):
+    for place, training in enumerate(trainings):
 
-        def part(words: str, done: float, at: int = at, one: Training = one) -> None:
+        def part(words: str, share: float, place: int = place, training: VariantTraining = training) -> None:
             progress(
-                f"{at + 1} of {len(wanted)}, {one.variant.title}, seed {one.seed}: {words}", (at + done) / len(wanted)
+                f"{place + 1} of {len(trainings)}, {training.variant.title}, seed {training.seed}: {words}",
+                (place + share) / len(trainings),
             )
 
-        def train(partial: Path, one: Training = one, hear: Progress = part) -> None:
+        def train(partial: Path, training: VariantTraining = training, progress: Progress = part) -> None:
             partial.mkdir()
-            run_training(run, one, triples, partial, hear)
+            run_training(run, training, triples, partial, progress)
 
-        finish(one.within(folder), train)
-        _keep_best(one.within(folder).parent)
+        finish(training.within(folder), train)
+        _keep_best(training.within(folder).parent)
         part("done", 1.0)
 
 
-def run_training(run: Run, training: Training, triples: np.ndarray, folder: Path, progress: Progress) -> None:
+def run_training(run: Run, training: VariantTraining, triples: np.ndarray, folder: Path, progress: Progress) -> None:
     """Write the model, its logits, and its figure on the test to the folder."""
     texts = texts_of(run)
     variant = training.variant
@@ -91,12 +92,12 @@ def run_training(run: Run, training: Training, triples: np.ndarray, folder: Path
     reranker = train_reranker(generator, reading, streams, settings, seed, lambda s, d: progress(s, LEARN * d))
     share = (1 - LEARN) / len(texts.judged)
     logits = {}
-    for at, test in enumerate(texts.judged):
+    for place, test in enumerate(texts.judged):
 
-        def part(words: str, done: float, at: int = at) -> None:
-            progress(words, LEARN + (at + done) * share)
+        def part(words: str, part_share: float, place: int = place) -> None:
+            progress(words, LEARN + (place + part_share) * share)
 
-        logits[test.name] = read_candidates(reranker, test, found(run, test.name), part)
+        logits[test.name] = read_candidates(reranker, test, found_passages(run, test.name), part)
     if texts.fitting is not None:
         fusion = fitted(run, texts.fitting, scores_of(logits[FIT]))
         fused = None if fusion is None else Fused(first_stage_of(run), fusion)
@@ -110,30 +111,32 @@ def read_candidates(reranker: Reranker, test: TestSet, near: np.ndarray, progres
     """Return the two logits of each candidate, (n, k, 2) float32; NaN for padding."""
     logits = np.full((*near.shape, 2), np.nan, dtype=np.float32)
     for start in range(0, len(near), QUERIES):
-        here = near[start : start + QUERIES]
-        at = np.argwhere(here >= 0)
-        queries = test.queries.take(range(start, start + len(here)))
-        passages, column = np.unique(here[here >= 0], return_inverse=True)
-        pairs = np.column_stack([at[:, 0], column])
+        chunk = near[start : start + QUERIES]
+        places = np.argwhere(chunk >= 0)
+        queries = test.queries.take(range(start, start + len(chunk)))
+        passages, column = np.unique(chunk[chunk >= 0], return_inverse=True)
+        pairs = np.column_stack([places[:, 0], column])
 
-        def part(words: str, done: float, start: int = start, size: int = len(here)) -> None:
-            progress(words, (start + done * size) / len(near))
+        def part(words: str, share: float, start: int = start, size: int = len(chunk)) -> None:
+            progress(words, (start + share * size) / len(near))
 
-        logits[start + at[:, 0], at[:, 1]] = truth_logits(reranker, queries, test.passages.take(passages), pairs, part)
+        logits[start + places[:, 0], places[:, 1]] = truth_logits(
+            reranker, queries, test.passages.take(passages), pairs, part
+        )
     return logits
 
 
 def _figure(run: Run, test: TestSet, logits: np.ndarray) -> float:
     """Return the mean of the measure that chooses among seeds."""
     name = run.config.measures[0]
-    ranking = ranked(found(run, test.name), scores_of(logits), run.config.depth)
+    ranking = ranked(found_passages(run, test.name), scores_of(logits), run.config.depth)
     return float(measured(ranking, test.gold, [name])[name].mean())
 
 
 def best_training(folders: Iterable[Path]) -> Path:
     """Return the folder of the finished training that is best on the test; ties go to the first."""
-    numbered = sorted(folders, key=lambda one: (_number(one.parent), _number(one)))
-    return max(numbered, key=lambda one: float(json.loads((one / FIGURE).read_text(encoding="utf-8"))))
+    numbered = sorted(folders, key=lambda folder: (_number(folder.parent), _number(folder)))
+    return max(numbered, key=lambda folder: float(json.loads((folder / FIGURE).read_text(encoding="utf-8"))))
 
 
 def _number(folder: Path) -> int:
@@ -144,12 +147,12 @@ def _number(folder: Path) -> int:
 def _keep_best(folder: Path) -> None:
     """Delete the models of the variant's finished trainings except the best one."""
     best = best_training(folder.glob("seed-*"))
-    for one in folder.glob("seed-*"):
-        if one != best:
-            shutil.rmtree(one / MODEL, ignore_errors=True)
+    for training in folder.glob("seed-*"):
+        if training != best:
+            shutil.rmtree(training / MODEL, ignore_errors=True)
 
 
-def ranking_rows(texts: Texts, triples: np.ndarray, view: str) -> View:
+def ranking_rows(texts: RankingTexts, triples: np.ndarray, view: str) -> View:
     """Return the ranking rows, two per triple. triples: `_triples`."""
     if texts.triples is not None:
         return 2 * len(texts.triples), partial(_row_of_file, texts.triples, view)
@@ -162,18 +165,18 @@ def _row_of_file(triples: TextTable, view: str, number: int) -> Row:
     return Row(view, query, passage, right)
 
 
-def _row_of_pair(texts: Texts, triples: np.ndarray, view: str, number: int) -> Row:
+def _row_of_pair(texts: RankingTexts, triples: np.ndarray, view: str, number: int) -> Row:
     query, *passages = triples[number // 2].tolist()
-    [asked], [passage] = texts.queries.take([query]), texts.passages.take([passages[number % 2]])
-    return Row(view, asked, passage, number % 2 == 0)
+    [query_text], [passage] = texts.queries.take([query]), texts.passages.take([passages[number % 2]])
+    return Row(view, query_text, passage, number % 2 == 0)
 
 
-def right_rows(texts: Texts, view: str) -> View:
+def right_rows(texts: RankingTexts, view: str) -> View:
     """Return the rows of the right pairs."""
     return len(texts.positives), partial(_right_row, texts, view)
 
 
-def _right_row(texts: Texts, view: str, number: int) -> Row:
+def _right_row(texts: RankingTexts, view: str, number: int) -> Row:
     query, passage = texts.positives[number].tolist()
     return Row(view, texts.queries.take([query])[0], texts.passages.take([passage])[0])
 
@@ -184,7 +187,7 @@ def _triples(run: Run) -> np.ndarray:
     if texts.triples is not None:
         return np.empty((0, 3), dtype=np.int64)
     rng = np.random.default_rng([run.config.seed, 4])
-    near = found(run, TRAIN) if run.config.from_best else np.empty((len(texts.queries), 0), dtype=np.int64)
+    near = found_passages(run, TRAIN) if run.config.from_best else np.empty((len(texts.queries), 0), dtype=np.int64)
     drawn = draw_triples(texts.positives, texts.negatives, near, len(texts.passages), run.config.negatives, rng)
     if not len(drawn):
         raise InputError("no wrong passage is left to train on: every passage answers every query")
@@ -207,15 +210,15 @@ def draw_triples(
         known.setdefault(query, []).append(passage)
     rows = []
     for query, passage in positives.tolist():
-        stated = [one for one in known.get(query, []) if one not in right[query]]
-        others = [one for one in near[query].tolist() if one >= 0 and one not in right[query] and one not in stated]
+        stated = [row for row in known.get(query, []) if row not in right[query]]
+        hard = [row for row in near[query].tolist() if row >= 0 and row not in right[query] and row not in stated]
         known_first = rng.permutation(stated).tolist()
         half = -(-k // 2)
-        drawn = [*known_first[:half], *rng.permutation(others).tolist()[: k - len(known_first[:half])]]
+        drawn = [*known_first[:half], *rng.permutation(hard).tolist()[: k - len(known_first[:half])]]
         if near.shape[1]:
             drawn += known_first[half : half + k - len(drawn)]
         while len(drawn) < k and len(right[query]) < passages:
-            other = int(rng.integers(passages))
-            drawn += [other] if other not in right[query] else []
+            random_passage = int(rng.integers(passages))
+            drawn += [random_passage] if random_passage not in right[query] else []
         rows += [(query, passage, int(wrong)) for wrong in drawn]
     return np.array(rows, dtype=np.int64).reshape(-1, 3)

@@ -49,13 +49,13 @@ class Variant:
 
 def variants_of(config: MultiViewConfig) -> list[Variant]:
     """Return all distinct variants: single view and rates of every backbone, ablations of the first one."""
-    found = []
+    variants = []
     for backbone in dict.fromkeys([config.model.backbone, *config.sizes]):
-        found.append(Variant(backbone, config.first_view, None, 0.0))
+        variants.append(Variant(backbone, config.first_view, None, 0.0))
         for rate in sorted({config.rate, *config.rates}):
-            found.append(Variant(backbone, config.first_view, config.second_view, rate))
+            variants.append(Variant(backbone, config.first_view, config.second_view, rate))
     if config.ablations:
         backbone = config.model.backbone
-        found.append(Variant(backbone, "rank", None, 0.0))
-        found += [Variant(backbone, first, second, config.rate) for first, second in ABLATIONS]
-    return list(dict.fromkeys(found))
+        variants.append(Variant(backbone, "rank", None, 0.0))
+        variants += [Variant(backbone, first, second, config.rate) for first, second in ABLATIONS]
+    return list(dict.fromkeys(variants))

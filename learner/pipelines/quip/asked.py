@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from allpairs.db.corpus.files import column_names, file_errors_explained, read_rows
 from allpairs.db.errors import InputError
-from allpairs.learner.pipelines.mining.answers.reading import ASKED
+from allpairs.learner.pipelines.mining.answers.reading import SEED_COLUMNS
 from allpairs.learner.pipelines.mining.texts import require_columns
 
 DATASET = "dataset"
@@ -18,7 +18,7 @@ LINES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionWithAnswers:
     """A question, its passage, every right answer, and where the first of them begins (−1: nowhere).
 
     dataset: the one that it comes from, or "" if the file does not say.
@@ -36,26 +36,26 @@ class Asked:
         return any(self.answers)
 
 
-def read_questions(path: Path) -> list[Asked]:
+def read_questions(path: Path) -> list[QuestionWithAnswers]:
     """Return the questions in the file. Raises InputError if it is of none of the three kinds, or has none."""
     reader = _reader(path)
     try:
         with file_errors_explained(path):
-            found = list(reader(path))
+            questions = list(reader(path))
     except (LookupError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
         kind = "SQuAD's JSON" if reader is _squad else "MRQA's JSON Lines"
         raise InputError(f"{path.name}: this is not {kind} ({error!r}): choose such a file, or a table") from None
-    if not found:
+    if not questions:
         raise InputError(f"{path.name}: the file contains no questions: choose another file")
-    return found
+    return questions
 
 
-def _reader(path: Path) -> Callable[[Path], Iterator[Asked]]:
+def _reader(path: Path) -> Callable[[Path], Iterator[QuestionWithAnswers]]:
     """Return the file's reader: JSON Lines, gzipped or not, that have a table's columns are read as a table."""
     suffix = Path(path.name.lower().removesuffix(PACKED)).suffix
     if suffix == ".json":
         return _squad
-    lines = suffix in LINES and not set(ASKED) <= set(column_names(path))
+    lines = suffix in LINES and not set(SEED_COLUMNS) <= set(column_names(path))
     return _mrqa if lines else _table
 
 
@@ -65,7 +65,7 @@ def _text(path: Path) -> TextIO:
     )
 
 
-def _squad(path: Path) -> Iterator[Asked]:
+def _squad(path: Path) -> Iterator[QuestionWithAnswers]:
     with _text(path) as file:
         articles = json.load(file)["data"]
     for article in articles:
@@ -76,7 +76,7 @@ def _squad(path: Path) -> Iterator[Asked]:
                 yield _asked(qa["question"], paragraph["context"], answers, starts[0] if starts else -1)
 
 
-def _mrqa(path: Path) -> Iterator[Asked]:
+def _mrqa(path: Path) -> Iterator[QuestionWithAnswers]:
     """Yield the file's questions; answers begin where MRQA found them, in characters.
 
     A header names the data set of the lines below it, so that joined files keep their names.
@@ -91,28 +91,28 @@ def _mrqa(path: Path) -> Iterator[Asked]:
             for qa in row["qas"]:
                 detected: list[dict[str, Any]] = qa.get("detected_answers", [])
                 start = detected[0]["char_spans"][0][0] if detected else -1
-                answers = [*(one["text"] for one in detected), *qa["answers"]]
+                answers = [*(span["text"] for span in detected), *qa["answers"]]
                 yield _asked(qa["question"], row["context"], answers, start, dataset)
 
 
-def _table(path: Path) -> Iterator[Asked]:
+def _table(path: Path) -> Iterator[QuestionWithAnswers]:
     """Yield the table's questions; rows with the same question and passage are one question with several answers.
 
     A column `dataset` names where they come from.
     """
-    require_columns(path, ASKED)
-    columns = [*ASKED, *({DATASET} & set(column_names(path)))]
-    found: dict[tuple[str, ...], list[str]] = {}
+    require_columns(path, SEED_COLUMNS)
+    columns = [*SEED_COLUMNS, *({DATASET} & set(column_names(path)))]
+    answers_by_question: dict[tuple[str, ...], list[str]] = {}
     for row in read_rows(path, columns):
         question, answer, passage, *dataset = row.values
-        found.setdefault((question, passage, *dataset), []).append(answer)
-    for (question, passage, *dataset), answers in found.items():
+        answers_by_question.setdefault((question, passage, *dataset), []).append(answer)
+    for (question, passage, *dataset), answers in answers_by_question.items():
         yield _asked(question, passage, answers, passage.find(answers[0]), *dataset)
 
 
-def _asked(question: str, passage: str, answers: list[str], start: int, dataset: str = "") -> Asked:
+def _asked(question: str, passage: str, answers: list[str], start: int, dataset: str = "") -> QuestionWithAnswers:
     """Return the question; if its first answer is not at its stated place, search the passage for it."""
     first = answers[0] if answers else ""
     if start < 0 or not passage.startswith(first, start):
         start = passage.find(first) if first else -1
-    return Asked(question.strip(), passage, tuple(dict.fromkeys(answers)), start, dataset)
+    return QuestionWithAnswers(question.strip(), passage, tuple(dict.fromkeys(answers)), start, dataset)

@@ -32,7 +32,7 @@ READ: dict[str, Callable[[Rows, Any, int], Any]] = {  # how a use parses its row
 }
 
 
-def check_inputs(run: Run) -> None:
+def check_quip_inputs(run: Run) -> None:
     """Raise InputError if a file or a model folder is unusable, or the settings fit neither."""
     config = run.config
     inputs = run.inputs
@@ -56,7 +56,7 @@ def check_inputs(run: Run) -> None:
 def _check_questions(inputs: Any) -> None:
     if inputs.questions is not None:
         read_questions(Path(inputs.questions))
-    if inputs.reading is not None and not any(one.answered for one in read_questions(Path(inputs.reading))):
+    if inputs.reading is not None and not any(question.answered for question in read_questions(Path(inputs.reading))):
         raise InputError(
             f"{Path(inputs.reading).name}: no question has an answer: choose a file with answers to measure reading"
         )
@@ -64,12 +64,12 @@ def _check_questions(inputs: Any) -> None:
 
 def _check_sizes(config: QuipConfig, ranks: bool) -> None:
     """Raise InputError if a backbone reads too few tokens, or lacks the layer that ranks paraphrases."""
-    wanted = config.student.passage_length
+    needed = config.student.passage_length
     layer = config.paraphrases.layer
     reads = size_of(config.student.backbone)[1] - SPECIAL
-    if reads < wanted:
+    if reads < needed:
         raise InputError(
-            f"student.passage_length is {wanted}, but {config.student.backbone} reads only {reads} tokens: lower it"
+            f"student.passage_length is {needed}, but {config.student.backbone} reads only {reads} tokens: lower it"
         )
     if not ranks or layer is None:
         return

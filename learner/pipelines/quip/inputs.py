@@ -22,13 +22,13 @@ from allpairs.learner.light.catalog.quip import GOLD, QuipConfig
 from allpairs.learner.models.loading import loading
 from allpairs.learner.pipelines.mining.texts import TEXT
 from allpairs.learner.pipelines.pipeline import Run
-from allpairs.learner.pipelines.quip.asked import Asked, read_questions
+from allpairs.learner.pipelines.quip.asked import QuestionWithAnswers, read_questions
 
 PASSAGES = "passages.jsonl"
 BATCH = 100  # texts between two progress reports
 
 
-class Texts:
+class QuipTexts:
     """The results of the first stage."""
 
     def __init__(self, run: Run) -> None:
@@ -48,41 +48,45 @@ class Texts:
     @cached_property
     def examples(self) -> list[Example]:
         """Questions with the passage that contains their answer."""
-        return [Example(**one) for one in _load(self.folder / "examples.json")]
+        return [Example(**fields) for fields in _load(self.folder / "examples.json")]
 
     @cached_property
     def others(self) -> list[Example]:
         """The questions with answers that were not drawn for `examples`, or these where all were; for gold answers."""
-        return [Example(**one) for one in _load(self.folder / "others.json")]
+        return [Example(**fields) for fields in _load(self.folder / "others.json")]
 
     @cached_property
-    def tested(self) -> list[Asked]:
+    def tested(self) -> list[QuestionWithAnswers]:
         """Questions that measure reading, and all those without an answer, which are only counted."""
-        return [Asked(**one | {"answers": tuple(one["answers"])}) for one in _load(self.folder / "tested.json")]
+        return [
+            QuestionWithAnswers(**fields | {"answers": tuple(fields["answers"])})
+            for fields in _load(self.folder / "tested.json")
+        ]
 
 
-def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
+def read_quip_inputs(run: Run, folder: Path, progress: Progress) -> None:
     """Write passages, training questions and test questions to the folder."""
     config = run.config
     inputs = run.inputs
     rng = np.random.default_rng(config.seed)
     _write_passages(Path(inputs.passages), folder, config, rng, progress)
-    asked = read_questions(Path(inputs.questions)) if inputs.questions else []
+    questions = read_questions(Path(inputs.questions)) if inputs.questions else []
     cutter = _Cutter(config)
-    drawn = _some(asked, config.questions, rng)
-    held = [example for one in drawn for example in _placed(one, cutter)]
-    if asked and not held:
+    drawn = _some(questions, config.questions, rng)
+    examples = [example for question in drawn for example in _placed(question, cutter)]
+    if questions and not examples:
         raise InputError(
             f"{Path(inputs.questions).name}: no passage contains its answer: correct the answers or passages"
         )
-    _store(folder / "examples.json", [asdict(one) for one in held])
+    _store(folder / "examples.json", [asdict(example) for example in examples])
     if GOLD in config.variants:
-        left = set(asked).difference(drawn)
-        others = [example for one in asked if one in left for example in _placed(one, cutter)]
-        _store(folder / "others.json", [asdict(one) for one in others or held])
+        left = set(questions).difference(drawn)
+        rest = [example for question in questions if question in left for example in _placed(question, cutter)]
+        _store(folder / "others.json", [asdict(example) for example in rest or examples])
     tested = read_questions(Path(inputs.reading)) if inputs.reading else []
-    answered = _some([one for one in tested if one.answered], config.reading, rng)
-    _store(folder / "tested.json", [asdict(one) for one in [*answered, *(one for one in tested if not one.answered)]])
+    answered = _some([question for question in tested if question.answered], config.reading, rng)
+    unanswered = [question for question in tested if not question.answered]
+    _store(folder / "tested.json", [asdict(question) for question in (*answered, *unanswered)])
 
 
 def _write_passages(
@@ -92,21 +96,21 @@ def _write_passages(
     texts = sum(1 for _ in read_rows(source, (TEXT,)))
     cutter = _Cutter(config)
     digests = bytearray()
-    with TemporaryFile(dir=folder) as found, (folder / PASSAGES).open("wb") as kept:
-        for at, row in enumerate(read_rows(source, (TEXT,))):
+    with TemporaryFile(dir=folder) as drafts, (folder / PASSAGES).open("wb") as target:
+        for number, row in enumerate(read_rows(source, (TEXT,))):
             (text,) = row.values
             for line in (f"{json.dumps(text[a:b])}\n".encode() for a, b in cutter(text) if a < b):
-                found.write(line)
+                drafts.write(line)
                 digests += blake2b(line, digest_size=8).digest()
-            if at % BATCH == 0:
-                progress("cut passages", at / texts)
+            if number % BATCH == 0:
+                progress("cut passages", number / texts)
         if not digests:
             raise InputError("inputs.passages: all texts are empty: choose another file")
         distinct = np.sort(np.unique(np.frombuffer(digests, np.int64), return_index=True)[1])
         chosen = np.zeros(len(digests) // 8, dtype=bool)
         chosen[distinct[_rows(len(distinct), config.passages, rng)]] = True
-        found.seek(0)
-        kept.writelines(compress(found, chosen))
+        drafts.seek(0)
+        target.writelines(compress(drafts, chosen))
 
 
 class _Cutter:
@@ -136,14 +140,14 @@ class _Cutter:
         return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
 
-def _placed(asked: Asked, cutter: _Cutter) -> list[Example]:
+def _placed(question: QuestionWithAnswers, cutter: _Cutter) -> list[Example]:
     """Return the question with the part of its passage that contains the whole answer; empty if no part does."""
-    answer = asked.answers[0] if asked.answers else ""
-    if asked.start < 0 or not answer or not asked.question:
+    answer = question.answers[0] if question.answers else ""
+    if question.start < 0 or not answer or not question.question:
         return []
-    for start, end in cutter(asked.passage):
-        if start <= asked.start and asked.start + len(answer) <= end:
-            return [Example(asked.question, asked.passage[start:end], answer, asked.start - start)]
+    for start, end in cutter(question.passage):
+        if start <= question.start and question.start + len(answer) <= end:
+            return [Example(question.question, question.passage[start:end], answer, question.start - start)]
     return []
 
 
@@ -162,5 +166,5 @@ def _store(path: Path, rows: Sequence[Any]) -> None:
 
 
 def _load(path: Path) -> list[Any]:
-    found: list[Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    rows: list[Any] = json.loads(path.read_text(encoding="utf-8"))
+    return rows

@@ -39,15 +39,15 @@ class MaskedReader:
         end = self.tokenizer("")["input_ids"][1:]
         room = longest(self.model.config, self.tokenizer, MANY) - len(before) - len(self.after) - len(end)
         read = self.tokenizer(list(texts), add_special_tokens=False, truncation=True, max_length=room)["input_ids"]
-        ids = [[*before, *own, *self.after, *end] for own in read]
-        found = np.empty((len(texts), 2), dtype=np.float32)
+        ids = [[*before, *text_ids, *self.after, *end] for text_ids in read]
+        scores = np.empty((len(texts), 2), dtype=np.float32)
         with torch.inference_mode():
             for rows in encoder.blocks(ids):
                 padded, mask = encoder.padded([ids[i] for i in rows])
                 logits = self.model(input_ids=padded, attention_mask=mask.long()).logits.float()
                 gap = logits[padded == self.tokenizer.mask_token_id]  # each text has one
-                found[rows] = gap.log_softmax(dim=1)[:, self.words].cpu().numpy()
-        return found
+                scores[rows] = gap.log_softmax(dim=1)[:, self.words].cpu().numpy()
+        return scores
 
 
 def load_masked_reader(name: str, device: str | None = None) -> MaskedReader | None:

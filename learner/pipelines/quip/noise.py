@@ -50,8 +50,8 @@ def _pseudo(passage: str, span: Entity, rng: np.random.Generator) -> Pseudo:
     end = around[-1][1]
     left = f"{passage[start : span.start]} {passage[span.end : end]}".rstrip(" .!?")
     words = noisy(left.split(), rng)
-    asked = " ".join([WH.get(span.kind, "What"), *words])
-    return Pseudo(f"{asked}?", passage[span.start : span.end], span.start)
+    question = " ".join([WH.get(span.kind, "What"), *words])
+    return Pseudo(f"{question}?", passage[span.start : span.end], span.start)
 
 
 def noisy(words: list[str], rng: np.random.Generator) -> list[str]:
@@ -63,10 +63,10 @@ def noisy(words: list[str], rng: np.random.Generator) -> list[str]:
 
 def _words(passage: str) -> list[Entity]:
     """Return every word as an answer, for passages without anything better."""
-    found = []
-    at = 0
+    words = []
+    start = 0
     for word in passage.split():
-        at = passage.index(word, at)
-        found.append(Entity(at, at + len(word), "word"))
-        at += len(word)
-    return found
+        start = passage.index(word, start)
+        words.append(Entity(start, start + len(word), "word"))
+        start += len(word)
+    return words

@@ -28,7 +28,7 @@ Read = tuple[tuple[Tensor, ...], Tensor]  # vectors after each layer, and the ma
 
 
 @dataclass(frozen=True)
-class Pairs:
+class ParaphrasePairs:
     """Pairs of texts with labels: (n,) int64, 1 for a paraphrase."""
 
     x: list[str]
@@ -38,13 +38,13 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def take(self, rows: np.ndarray) -> "Pairs":
+    def take(self, rows: np.ndarray) -> "ParaphrasePairs":
         """Return the pairs at these rows."""
-        return Pairs([self.x[i] for i in rows], [self.y[i] for i in rows], self.labels[rows])
+        return ParaphrasePairs([self.x[i] for i in rows], [self.y[i] for i in rows], self.labels[rows])
 
 
 def layer_scores(
-    encoder: TokenEncoder, pairs: Pairs, progress: Progress = no_progress
+    encoder: TokenEncoder, pairs: ParaphrasePairs, progress: Progress = no_progress
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each pair's BERTScore by layer, (n, layers), and the cosine of mean vectors, (n,); float32.
 
@@ -54,33 +54,33 @@ def layer_scores(
     y = encoder.tokens(pairs.y)
     scores = np.empty((len(pairs), encoder.layers), dtype=np.float32)
     pooled = np.empty(len(pairs), dtype=np.float32)
-    done = 0
+    compared = 0
     with torch.inference_mode():
         for rows in encoder.blocks([a + b for a, b in zip(x, y, strict=True)]):
-            both = _read(encoder, [x[i] for i in rows]), _read(encoder, [y[i] for i in rows])
-            scores[rows] = _compared(*both, encoder.layers).cpu().numpy()
-            left, right = (mean_vectors(vectors[-1], mask) for vectors, mask in both)
+            sides = _read(encoder, [x[i] for i in rows]), _read(encoder, [y[i] for i in rows])
+            scores[rows] = _compared(*sides, encoder.layers).cpu().numpy()
+            left, right = (mean_vectors(vectors[-1], mask) for vectors, mask in sides)
             pooled[rows] = nn.functional.cosine_similarity(left, right).cpu().numpy()
-            done += len(rows)
-            progress("compare", done / len(pairs))
+            compared += len(rows)
+            progress("compare", compared / len(pairs))
     return scores, pooled
 
 
 def best_layer(scores: np.ndarray, judgements: np.ndarray) -> int:
     """Return the layer, from 1, whose scores (n, layers) correlate best (Pearson) with the judgements (n,)."""
     centred = scores - scores.mean(axis=0)
-    wanted = judgements - judgements.mean()
-    spread = np.linalg.norm(centred, axis=0) * np.linalg.norm(wanted)
-    return int(np.argmax((centred.T @ wanted) / np.maximum(spread, 1e-12))) + 1
+    deviation = judgements - judgements.mean()
+    spread = np.linalg.norm(centred, axis=0) * np.linalg.norm(deviation)
+    return int(np.argmax((centred.T @ deviation) / np.maximum(spread, 1e-12))) + 1
 
 
 def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
     """Return the probability that a pair with label 1 scores above one with 0, ties counting half; inputs (n,)."""
     ranks = rankdata(scores)
     right = labels == 1
-    ones = int(right.sum())
-    zeros = int((~right).sum())
-    return float((ranks[right].sum() - ones * (ones + 1) / 2) / (ones * zeros))
+    positives = int(right.sum())
+    negatives = int((~right).sum())
+    return float((ranks[right].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
 
 def few_of_each(labels: np.ndarray, shots: int, seed: int) -> np.ndarray:
@@ -100,7 +100,12 @@ def frozen_f1(
 
 
 def tuned_f1(
-    name: str, few: Pairs, test: Pairs, settings: Paraphrases, seed: int, progress: Progress = no_progress
+    name: str,
+    few: ParaphrasePairs,
+    test: ParaphrasePairs,
+    settings: Paraphrases,
+    seed: int,
+    progress: Progress = no_progress,
 ) -> float:
     """Return the F1 on the test pairs of an encoder and a classifier fine-tuned on the few pairs.
 
@@ -114,13 +119,13 @@ def tuned_f1(
     rng = np.random.default_rng(seed)
     for epoch in range(settings.epochs):
         order = rng.permutation(len(few))
-        for at in range(0, len(order), settings.batch_size):
-            batch = few.take(order[at : at + settings.batch_size])
+        for start in range(0, len(order), settings.batch_size):
+            batch = few.take(order[start : start + settings.batch_size])
             if len(batch) > 1:  # batch normalisation needs two rows
                 _step(encoder, head, batch, optimizer, seed)
         progress("fine-tune", 0.5 * (epoch + 1) / settings.epochs)
     head.eval()
-    scores, _ = layer_scores(encoder, test, lambda stage, done: progress(stage, 0.5 + done / 2))
+    scores, _ = layer_scores(encoder, test, lambda stage, share: progress(stage, 0.5 + share / 2))
     with torch.inference_mode():
         logits = head(torch.from_numpy(scores[:, -head.layers :]).to(encoder.device)).cpu().numpy()
     return float(f1_score(test.labels, logits > 0, zero_division=0))
@@ -143,10 +148,12 @@ class ScoreHead(nn.Module):
         return logits
 
 
-def _step(encoder: TokenEncoder, head: ScoreHead, batch: Pairs, optimizer: torch.optim.Optimizer, seed: int) -> None:
+def _step(
+    encoder: TokenEncoder, head: ScoreHead, batch: ParaphrasePairs, optimizer: torch.optim.Optimizer, seed: int
+) -> None:
     with seeded(seed, encoder.device), fast_training(encoder.device):
-        both = _read(encoder, encoder.tokens(batch.x)), _read(encoder, encoder.tokens(batch.y))
-    scores = _compared(*both, head.layers)  # in single precision, as in the evaluation
+        sides = _read(encoder, encoder.tokens(batch.x)), _read(encoder, encoder.tokens(batch.y))
+    scores = _compared(*sides, head.layers)  # in single precision, as in the evaluation
     labels = torch.from_numpy(batch.labels).to(encoder.device).float()
     loss = nn.functional.binary_cross_entropy_with_logits(head(scores), labels)
     optimizer.zero_grad()
@@ -162,9 +169,9 @@ def _read(encoder: TokenEncoder, ids: Sequence[list[int]]) -> Read:
 
 def _compared(x: Read, y: Read, layers: int) -> Tensor:
     """Return the BERTScore by each of the last layers, (n, layers); keeps gradients."""
-    (ones, one_mask), (twos, two_mask) = x, y
-    found = [bertscore(a, b, one_mask, two_mask) for a, b in zip(ones[-layers:], twos[-layers:], strict=True)]
-    return torch.stack(found, dim=1)
+    (x_layers, x_mask), (y_layers, y_mask) = x, y
+    scores = [bertscore(a, b, x_mask, y_mask) for a, b in zip(x_layers[-layers:], y_layers[-layers:], strict=True)]
+    return torch.stack(scores, dim=1)
 
 
 def mean_vectors(vectors: Tensor, mask: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.backbones.generator import generate_several, load_generator, train_generator
 from allpairs.learner.pipelines.pipeline import Run
-from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.inputs import QuipTexts
 from allpairs.learner.pipelines.quip.noise import pseudo_questions
 from allpairs.learner.pipelines.quip.shards import each_shard, read_shards, shard_size
 
@@ -36,12 +36,12 @@ class Question:
     start: int
 
 
-def written(answer: str, question: str) -> str:
+def generator_target(answer: str, question: str) -> str:
     """Return the text that a generator is trained to write."""
     return f"{answer.strip()}{SEPARATOR}{question.strip()}"
 
 
-def parsed(text: str) -> tuple[str, str] | None:
+def parse_generated(text: str) -> tuple[str, str] | None:
     """Return answer and question of a generated text, or None if one is missing."""
     answer, _, question = (part.strip() for part in text.partition(SEPARATOR.strip()))
     return (answer, question) if answer and question else None
@@ -49,21 +49,21 @@ def parsed(text: str) -> tuple[str, str] | None:
 
 def train_writer(run: Run, folder: Path, progress: Progress) -> None:
     """Train the generator and save it in the folder; do nothing without questions to train on."""
-    examples = Texts(run).examples
+    examples = QuipTexts(run).examples
     config = run.config
     if not examples:
         return
     settings = config.generator.model_copy(update={"seed": config.seed})
     generator = load_generator(settings.backbone, settings.decoder_layers, config.seed, copying=settings.copying)
-    targets = [written(one.answer, one.question) for one in examples]
-    train_generator(generator, [one.passage for one in examples], targets, settings, progress)
+    targets = [generator_target(example.answer, example.question) for example in examples]
+    train_generator(generator, [example.passage for example in examples], targets, settings, progress)
     generator.save(folder)
 
 
 def write_questions(run: Run, folder: Path, progress: Progress) -> None:
     """Write the questions on all passages to the folder, in shards."""
-    texts = Texts(run)
-    size = size_of(run)
+    texts = QuipTexts(run)
+    size = passages_per_shard(run)
     make = _by_generator(run) if texts.examples else _by_noise(run)
 
     def work(passages: list[str], number: int, part: Progress) -> dict[str, Any]:
@@ -77,19 +77,19 @@ def write_questions(run: Run, folder: Path, progress: Progress) -> None:
         )
 
 
-def size_of(run: Run) -> int:
+def passages_per_shard(run: Run) -> int:
     """Return the number of passages in each shard of the run."""
-    return shard_size(len(Texts(run)), run.config.shard, run.of("questions"))
+    return shard_size(len(QuipTexts(run)), run.config.shard)
 
 
 def read_written(folder: Path) -> Iterator[list[Question]]:
     """Yield the questions of each shard."""
-    return (questions_of(shard) for shard in read_shards(folder))
+    return (shard_questions(shard) for shard in read_shards(folder))
 
 
-def questions_of(shard: Mapping[str, Any]) -> list[Question]:
+def shard_questions(shard: Mapping[str, Any]) -> list[Question]:
     """Return the questions of one shard's file."""
-    return [Question(**one) for one in shard["questions"]]
+    return [Question(**fields) for fields in shard["questions"]]
 
 
 def _by_generator(run: Run) -> Any:
@@ -97,35 +97,35 @@ def _by_generator(run: Run) -> Any:
     generator = load_generator(str(run.of("generator")))
 
     def make(passages: Sequence[str], first: int, seed: int, progress: Progress) -> dict[str, Any]:
-        each = settings.each if settings.decoding == "sample" else 1
-        found = generate_several(generator, passages, each, settings, progress, seed)
-        pairs = [(at, parsed(text)) for at, texts in enumerate(found) for text in texts]
-        questions = [asdict(question_of(first + at, passages[at], *pair)) for at, pair in pairs if pair is not None]
+        count = settings.each if settings.decoding == "sample" else 1
+        texts_by_passage = generate_several(generator, passages, count, settings, progress, seed)
+        pairs = [(row, parse_generated(text)) for row, texts in enumerate(texts_by_passage) for text in texts]
+        questions = [asdict(question_of(first + row, passages[row], *pair)) for row, pair in pairs if pair is not None]
         return {"questions": questions, "malformed": len(pairs) - len(questions)}
 
     return make
 
 
 def _by_noise(run: Run) -> Any:
-    each = run.config.generator.each
+    count = run.config.generator.each
 
     def make(passages: Sequence[str], first: int, seed: int, progress: Progress) -> dict[str, Any]:
-        found = unsupervised(passages, first, each, np.random.default_rng([seed, 1]))
-        return {"questions": [asdict(one) for one in found], "malformed": 0}
+        questions = unsupervised(passages, first, count, np.random.default_rng([seed, 1]))
+        return {"questions": [asdict(question) for question in questions], "malformed": 0}
 
     return make
 
 
-def unsupervised(passages: Sequence[str], first: int, each: int, rng: np.random.Generator) -> list[Question]:
+def unsupervised(passages: Sequence[str], first: int, count: int, rng: np.random.Generator) -> list[Question]:
     """Return unsupervised questions on these passages, sentences with noise; the first passage has this number."""
     return [
-        Question(number, one.question, one.answer, one.start)
+        Question(number, pseudo.question, pseudo.answer, pseudo.start)
         for number, passage in enumerate(passages, first)
-        for one in pseudo_questions(passage, each, rng)
+        for pseudo in pseudo_questions(passage, count, rng)
     ]
 
 
 def question_of(number: int, passage: str, answer: str, question: str) -> Question:
     """Return the question on the passage of this number; the answer's first occurrence counts, in any case."""
-    found = re.search(re.escape(answer), passage, re.IGNORECASE)  # lower() would shift the text after a letter like İ
-    return Question(number, question, answer, found.start() if found else -1)
+    match = re.search(re.escape(answer), passage, re.IGNORECASE)  # lower() would shift the text after a letter like İ
+    return Question(number, question, answer, match.start() if match else -1)

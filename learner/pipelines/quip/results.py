@@ -7,9 +7,9 @@ from typing import Any
 
 from allpairs.db.progress import Progress
 from allpairs.learner.pipelines.pipeline import Artifact, Run, write_artifacts
-from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.inputs import QuipTexts
 from allpairs.learner.pipelines.quip.paper import EPOCHS, QUESTIONS
-from allpairs.learner.pipelines.quip.questions import Question, questions_of, read_written
+from allpairs.learner.pipelines.quip.questions import Question, read_written, shard_questions
 from allpairs.learner.pipelines.quip.shards import read_shards, read_speed
 from allpairs.learner.pipelines.quip.student import skipped
 from allpairs.learner.pipelines.quip.tables.entities import report_entities
@@ -21,9 +21,9 @@ from allpairs.learner.pipelines.report import Report
 from allpairs.learner.reports.tables import cell, grid
 
 SECONDS = 86_400  # of a day
-SHOWN = 8  # questions as examples
+EXAMPLES = 8  # questions as examples
 LONGEST = 120  # characters of a text in a table
-MADE = {  # timed work: its stage, and how often the paper did it for each question
+TIMED = {  # timed work: its stage, and how often the paper did it for each question
     "questions written": ("questions", 1),
     "questions labelled": ("targets", 1),
     "questions learned from": ("student", EPOCHS),
@@ -34,12 +34,12 @@ SMALL = (
 )
 
 
-def write_results(run: Run, folder: Path, progress: Progress) -> None:
+def write_quip_results(run: Run, folder: Path, progress: Progress) -> None:
     """Write tables/, report.md and artifacts.json to the folder."""
     report = Report(folder, "Question-answering infused pre-training (Jia, Lewis and Zettlemoyer 2022)")
     report.text(SMALL)
-    for name, why in skipped(run).items():
-        report.text(f"Left out: {name}, since {why}.")
+    for name, reason in skipped(run).items():
+        report.text(f"Left out: {name}, since {reason}.")
     _counts(report, run)
     report_speed(report, run)
     _examples(report, run)
@@ -57,30 +57,29 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _counts(report: Report, run: Run) -> None:
-    texts = Texts(run)
+    texts = QuipTexts(run)
     rows = {"questions to train generator and teacher": len(texts.examples), "passages": len(texts)}
-    found = Counter[str]()
+    totals = Counter[str]()
     for shard in read_shards(run.of("questions")):
-        questions = questions_of(shard)
-        found["generated texts without answer or question"] += int(shard["malformed"])
-        found["questions"] += len(questions)
-        found["distinct questions"] += len({(one.passage, one.question) for one in questions})
-        found["answers found in their passage"] += sum(one.start >= 0 for one in questions)
-    rows |= found
-    body = [[what, f"{n:,}"] for what, n in rows.items()]
-    table = [{"what": what, "n": n} for what, n in rows.items()]
-    report.table("counts", "From passages to questions", table, grid(["", "n"], body))
+        questions = shard_questions(shard)
+        totals["generated texts without answer or question"] += int(shard["malformed"])
+        totals["questions"] += len(questions)
+        totals["distinct questions"] += len({(question.passage, question.question) for question in questions})
+        totals["answers found in their passage"] += sum(question.start >= 0 for question in questions)
+    report.counts("From passages to questions", [*rows.items(), *totals.items()])
 
 
 def report_speed(report: Report, run: Run) -> None:
     """Report how fast each stage was, and how many days the paper's size would take."""
     rows: list[dict[str, Any]] = []
-    for what, (stage, times) in MADE.items():
+    for label, (stage, times) in TIMED.items():
         speed = read_speed(run.of(stage))
         if speed["done"] and speed["seconds"]:
-            each = speed["done"] / speed["seconds"]
-            days = QUESTIONS * times / each / SECONDS
-            rows.append({"what": what, "n": speed["done"], "seconds": speed["seconds"], "a second": each, "days": days})
+            rate = speed["done"] / speed["seconds"]
+            days = QUESTIONS * times / rate / SECONDS
+            rows.append(
+                {"what": label, "n": speed["done"], "seconds": speed["seconds"], "a second": rate, "days": days}
+            )
     if not rows:
         return
     body = [
@@ -95,11 +94,11 @@ def report_speed(report: Report, run: Run) -> None:
 def _examples(report: Report, run: Run) -> None:
     """Report one question for each of the first passages."""
     first = dict[int, Question]()
-    for one in (one for shard in read_written(run.of("questions")) for one in shard):
-        first.setdefault(one.passage, one)
-        if len(first) == SHOWN:
+    for question in (question for shard in read_written(run.of("questions")) for question in shard):
+        first.setdefault(question.passage, question)
+        if len(first) == EXAMPLES:
             break
-    passages = enumerate(islice(Texts(run).parts(1), max(first, default=-1) + 1))
+    passages = enumerate(islice(QuipTexts(run).parts(1), max(first, default=-1) + 1))
     rows = [
         {"answer": first[number].answer, "question": first[number].question, "passage": passage}
         for number, (passage,) in passages
@@ -113,8 +112,8 @@ def _examples(report: Report, run: Run) -> None:
 
 def _artifacts(run: Run) -> list[Artifact]:
     questions = sum(len(shard) for shard in read_written(run.of("questions")))
-    about = {"questions": questions, "passages": len(Texts(run))}
-    made = [Artifact("biencoder", "Pre-trained encoder", "student", about)]
-    if Texts(run).examples:
-        made.append(Artifact("reader", "Teacher", "teacher", {"questions": len(Texts(run).examples)}))
-    return made
+    figures = {"questions": questions, "passages": len(QuipTexts(run))}
+    artifacts = [Artifact("biencoder", "Pre-trained encoder", "student", figures)]
+    if QuipTexts(run).examples:
+        artifacts.append(Artifact("reader", "Teacher", "teacher", {"questions": len(QuipTexts(run).examples)}))
+    return artifacts

@@ -25,7 +25,7 @@ def first_vectors(encoder: TokenEncoder, questions: Sequence[str]) -> tuple[Tens
 
 def mean_scores(encoder: TokenEncoder, questions: Sequence[str], texts: Sequence[str]) -> np.ndarray:
     """Return the cosines (n, q) of the mean vectors of texts and questions, as a sentence encoder computes them."""
-    sides = [torch.nn.functional.normalize(_means(encoder, one), dim=1) for one in (texts, questions)]
+    sides = [torch.nn.functional.normalize(_means(encoder, side), dim=1) for side in (texts, questions)]
     return (sides[0] @ sides[1].T).cpu().numpy()
 
 
@@ -33,13 +33,13 @@ def read_scores(reader: SpanReader, questions: Sequence[str], texts: Sequence[st
     """Return the scores (n, q) of a reader of text and question: its best start logit plus its best end logit."""
     pairs = [(question, text) for text in texts for question in questions]
     windows = cut(reader, [q for q, _ in pairs], [text for _, text in pairs], settings)
-    found = np.full(len(pairs), -np.inf, dtype=np.float32)
+    scores = np.full(len(pairs), -np.inf, dtype=np.float32)
     with torch.inference_mode():
         for rows in windows.tokens.blocks(BUDGETS.get(reader.device.type, SMALL_BUDGET)):
             start, end = span_logits(reader, windows, rows)
             best = (start.max(dim=1).values + end.max(dim=1).values).cpu().numpy()
-            np.maximum.at(found, windows.rows[rows], best)
-    return found.reshape(len(texts), len(questions))
+            np.maximum.at(scores, windows.rows[rows], best)
+    return scores.reshape(len(texts), len(questions))
 
 
 def rationales(
@@ -52,9 +52,9 @@ def rationales(
 
 def _means(encoder: TokenEncoder, texts: Sequence[str]) -> Tensor:
     ids = encoder.tokens(texts)
-    found = torch.empty(len(ids), encoder.model.config.hidden_size, device=encoder.device)
+    means = torch.empty(len(ids), encoder.model.config.hidden_size, device=encoder.device)
     with torch.inference_mode():
         for rows in encoder.blocks(ids):
             padded, mask = encoder.padded([ids[i] for i in rows])
-            found[rows] = mean_vectors(encoder.vectors(padded, mask), mask)
-    return found
+            means[rows] = mean_vectors(encoder.vectors(padded, mask), mask)
+    return means

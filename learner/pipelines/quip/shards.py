@@ -1,7 +1,7 @@
 """Work in shards: each has a file, which exists only when complete, so that a stopped stage resumes with the next.
 
 A shard is a Parquet file. Its contents are a dictionary: lists and arrays are columns, numbers are in the file's
-metadata. Earlier versions wrote JSON, which is still read.
+metadata.
 """
 
 import json
@@ -20,18 +20,13 @@ from allpairs.learner.pipelines.pipeline import finish
 
 SPEED = "speed.json"
 MOST = 500  # files of a stage: shards grow with the passages
-ABOUT = b"about"
+NUMBERS = b"numbers"
 Part = TypeVar("Part")
 
 
-def shard_size(passages: int, least: int, folder: Path) -> int:
-    """Return the passages of each shard: at least `least`, and more where there would be over 500 files.
-
-    folder: that of the stage that writes the questions; a run that an earlier version began goes on with `least`.
-    """
-    places = (folder, folder.with_name(f".{folder.name}"))  # finished, and not
-    old = any(path for place in places for path in place.glob("[0-9]*.json"))
-    return least if old else max(least, -(-passages // MOST))
+def shard_size(passages: int, least: int) -> int:
+    """Return the passages of each shard: at least `least`, and more where there would be over 500 files."""
+    return max(least, -(-passages // MOST))
 
 
 def each_shard(
@@ -44,26 +39,22 @@ def each_shard(
     """Write a file NNNNN.parquet for each of `count` parts, and the total time, to the folder.
 
     work(part, shard number, progress) returns the contents of the shard's file; its key `questions` is a list. progress
-    is told how many questions are done, and how fast. A part is in memory only while it is worked on.
+    gets the share of the shards that is done, and the speed in its words. One part at a time is in memory.
     """
     speed = _Speed()
     for number, part in enumerate(parts):
 
-        def hear(words: str, done: float, number: int = number) -> None:
-            progress(f"{words}, shard {number + 1} of {count}{speed}", (number + done) / count)
+        def report(words: str, share: float, number: int = number) -> None:
+            progress(f"{words}, shard {number + 1} of {count}{speed}", (number + share) / count)
 
-        if not _old(folder, number).exists():
+        def write(partial: Path, number: int = number, part: Part = part, report: Progress = report) -> None:
+            began = time.perf_counter()
+            contents = work(part, number, report)
+            _write(partial, {"seconds": time.perf_counter() - began, **contents})
 
-            def write(
-                partial: Path, number: int = number, part: Part = part, hear: Callable[[str, float], None] = hear
-            ) -> None:
-                began = time.perf_counter()
-                found = work(part, number, hear)
-                _write(partial, {"seconds": time.perf_counter() - began, **found})
-
-            finish(shard_path(folder, number), write)
+        finish(shard_path(folder, number), write)
         speed.add(read_shard(folder, number))
-        hear("done", 1.0)
+        report("done", 1.0)
     write_speed(folder, speed.questions, speed.seconds)
 
 
@@ -72,31 +63,24 @@ def shard_path(folder: Path, number: int) -> Path:
     return folder / f"{number:05d}.parquet"
 
 
-def _old(folder: Path, number: int) -> Path:
-    return folder / f"{number:05d}.json"
-
-
 def read_shards(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the contents of all shards, in order."""
-    numbers = {int(path.stem) for kind in ("parquet", "json") for path in folder.glob(f"[0-9]*.{kind}")}
-    return (read_shard(folder, number) for number in sorted(numbers))
+    numbers = sorted(int(path.stem) for path in folder.glob("[0-9]*.parquet"))
+    return (read_shard(folder, number) for number in numbers)
 
 
 def read_shard(folder: Path, number: int) -> dict[str, Any]:
     """Return the contents of this shard; arrays (n, k) as such."""
-    if (old := _old(folder, number)).exists():
-        found: dict[str, Any] = json.loads(old.read_text(encoding="utf-8"))
-        return found
     table = pyarrow.parquet.read_table(shard_path(folder, number))
-    found = json.loads(table.schema.metadata[ABOUT])
+    contents: dict[str, Any] = json.loads(table.schema.metadata[NUMBERS])
     for name in table.column_names:
-        inner = found
+        inner = contents
         column = table.column(name)
         *outer, last = name.split(".")
         for key in outer:
             inner = inner.setdefault(key, {})
         inner[last] = _array(column) if pyarrow.types.is_fixed_size_list(column.type) else column.to_pylist()
-    return found
+    return contents
 
 
 def _array(column: pyarrow.ChunkedArray) -> np.ndarray:
@@ -106,15 +90,15 @@ def _array(column: pyarrow.ChunkedArray) -> np.ndarray:
 def _write(path: Path, contents: Mapping[str, Any]) -> None:
     """Write a shard's file: numbers as metadata, the rest as columns; a dictionary's are named KEY.NAME."""
     columns: dict[str, Any] = {}
-    about: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for name, value in contents.items():
         if isinstance(value, Mapping):
             columns |= {f"{name}.{key}": _column(inner) for key, inner in value.items()}
         elif isinstance(value, list | np.ndarray):
             columns[name] = _column(value)
         else:
-            about[name] = value
-    table = pyarrow.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)})
+            numbers[name] = value
+    table = pyarrow.table(columns).replace_schema_metadata({NUMBERS: json.dumps(numbers)})
     pyarrow.parquet.write_table(table, path)
 
 
@@ -124,18 +108,15 @@ def _column(values: list[Any] | np.ndarray) -> pyarrow.Array:
     return pyarrow.array(values)
 
 
-def write_speed(folder: Path, done: int, seconds: float) -> None:
+def write_speed(folder: Path, questions: int, seconds: float) -> None:
     """Record in the folder how many questions were done in how many seconds."""
-    (folder / SPEED).write_text(json.dumps({"done": done, "seconds": seconds}), encoding="utf-8")
+    (folder / SPEED).write_text(json.dumps({"done": questions, "seconds": seconds}), encoding="utf-8")
 
 
 def read_speed(folder: Path) -> dict[str, float]:
     """Return what `write_speed` wrote; zeros if it wrote nothing."""
     path = folder / SPEED
-    found: dict[str, float] = (
-        json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"done": 0, "seconds": 0.0}
-    )
-    return found
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"done": 0, "seconds": 0.0}
 
 
 @dataclass

@@ -17,10 +17,10 @@ from allpairs.learner.backbones.biencoder_training import AskedPassages, Sparse,
 from allpairs.learner.backbones.span_biencoder import load_biencoder
 from allpairs.learner.backbones.span_reader import Example
 from allpairs.learner.pipelines.pipeline import Run
-from allpairs.learner.pipelines.quip.inputs import Texts
-from allpairs.learner.pipelines.quip.questions import Question, questions_of, size_of
+from allpairs.learner.pipelines.quip.inputs import QuipTexts
+from allpairs.learner.pipelines.quip.questions import Question, passages_per_shard, shard_questions
 from allpairs.learner.pipelines.quip.shards import read_shard, write_speed
-from allpairs.learner.pipelines.quip.teacher import SIDES, Places, labels_of
+from allpairs.learner.pipelines.quip.teacher import SIDES, TokenPlaces, shard_labels
 
 UNTRAINED = "encoder before"
 QUIP = "QuIP"
@@ -44,16 +44,16 @@ def models_of(run: Run) -> list[Model]:
     """Return the encoder before pre-training, after it, and every variant that could be trained."""
     config = run.config
     without = skipped(run)
-    found = [Model(UNTRAINED, "bare", config.student.backbone), Model(QUIP, "bi-encoder", str(run.of("student")))]
+    models = [Model(UNTRAINED, "bare", config.student.backbone), Model(QUIP, "bi-encoder", str(run.of("student")))]
     for name in dict.fromkeys(config.variants):
         if name in without:
             continue
         if name == TEACHER:
-            found.append(Model(name, "cross-encoder", str(run.of("teacher"))))
+            models.append(Model(name, "cross-encoder", str(run.of("teacher"))))
         else:
             kind: Kind = "cross-encoder" if name == CROSS else "bi-encoder"
-            found.append(Model(name, kind, str(run.of("variants") / slug(name))))
-    return found
+            models.append(Model(name, kind, str(run.of("variants") / slug(name))))
+    return models
 
 
 def skipped(run: Run) -> dict[str, str]:
@@ -79,16 +79,16 @@ def generated(run: Run) -> Iterator[AskedPassages]:
 
     Raises InputError at the end if there were none.
     """
-    return (asked(*part) for part in labelled(run))
+    return (asked_passages(*part) for part in labelled_shards(run))
 
 
-def labelled(run: Run) -> Iterator[Labelled]:
+def labelled_shards(run: Run) -> Iterator[Labelled]:
     """Yield the same as passages, the number of the first one, questions on them, and labels."""
     empty = True
     for number, (passages, first, questions) in enumerate(shards_of(run)):
         if questions:
             empty = False
-            yield passages, first, questions, labels_of(read_shard(run.of("targets"), number))
+            yield passages, first, questions, shard_labels(read_shard(run.of("targets"), number))
     if empty:
         raise InputError("there is no written question to learn from: train the generator longer (generator.epochs)")
 
@@ -106,30 +106,30 @@ def teach(
 
 def known_questions(run: Run, examples: Sequence[Example]) -> AskedPassages:
     """Return these questions with their right answers as labels."""
-    places = Places(run.config)
-    passages = list(dict.fromkeys(one.passage for one in examples))
-    number = {passage: at for at, passage in enumerate(passages)}
-    spans = [(one.answer_start, one.answer_start + len(one.answer)) for one in examples]
-    first, last = (places.hard([one.passage for one in examples], spans, side) for side in SIDES)
-    of = np.array([number[one.passage] for one in examples], dtype=np.int64)
-    return AskedPassages(passages, [one.question for one in examples], of, first, last)
+    places = TokenPlaces(run.config)
+    passages = list(dict.fromkeys(example.passage for example in examples))
+    number = {passage: row for row, passage in enumerate(passages)}
+    spans = [(example.answer_start, example.answer_start + len(example.answer)) for example in examples]
+    first, last = (places.hard([example.passage for example in examples], spans, side) for side in SIDES)
+    rows = np.array([number[example.passage] for example in examples], dtype=np.int64)
+    return AskedPassages(passages, [example.question for example in examples], rows, first, last)
 
 
 def shards_of(run: Run) -> Iterator[tuple[list[str], int, list[Question]]]:
     """Yield the passages of each shard, the number of the first one, and the questions on them."""
-    for number, (passages, first) in enumerate(passages_of(run)):
-        yield passages, first, questions_of(read_shard(run.of("questions"), number))
+    for number, (passages, first) in enumerate(numbered_passages(run)):
+        yield passages, first, shard_questions(read_shard(run.of("questions"), number))
 
 
-def passages_of(run: Run) -> Iterator[tuple[list[str], int]]:
+def numbered_passages(run: Run) -> Iterator[tuple[list[str], int]]:
     """Yield the passages of each shard, and the number of the first one."""
-    size = size_of(run)
-    return ((passages, number * size) for number, passages in enumerate(Texts(run).parts(size)))
+    size = passages_per_shard(run)
+    return ((passages, number * size) for number, passages in enumerate(QuipTexts(run).parts(size)))
 
 
-def asked(
+def asked_passages(
     passages: Sequence[str], first: int, questions: Sequence[Question], labels: tuple[Sparse, Sparse]
 ) -> AskedPassages:
     """Return the questions on these passages, of which the first one has this number."""
-    of = np.array([one.passage - first for one in questions], dtype=np.int64)
-    return AskedPassages(passages, [one.question for one in questions], of, *labels)
+    rows = np.array([question.passage - first for question in questions], dtype=np.int64)
+    return AskedPassages(passages, [question.question for question in questions], rows, *labels)

@@ -47,7 +47,7 @@ def few_sentences(sentences: Sentences, shots: int, seed: int) -> list[int]:
     They are drawn at random, the rarest kind first; if fewer sentences have a kind, all of those.
     """
     kinds = [{kind for kind, *_ in get_entities(tags)} for tags in sentences.tags]
-    count = {kind: sum(kind in some for some in kinds) for kind in sorted(set().union(*kinds))}
+    count = {kind: sum(kind in sentence_kinds for sentence_kinds in kinds) for kind in sorted(set().union(*kinds))}
     order = np.random.default_rng(seed).permutation(len(sentences)).tolist()
     chosen = set[int]()
     for kind in sorted(count, key=lambda kind: count[kind]):
@@ -94,13 +94,13 @@ def few_shot_f1(
         weight_decay=0,
         seed=seed,
     )
-    descend(_TagLosses(model, ids, labels), training, lambda stage, done: progress(stage, 0.7 * done))
+    descend(_TagLosses(model, ids, labels), training, lambda stage, share: progress(stage, 0.7 * share))
     return entity_f1(_tagged(model, encoder, test, tags), test.tags)
 
 
-def entity_f1(found: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> float:
+def entity_f1(predicted: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> float:
     """Return the F1 over the entities of all sentences; an I without a B begins an entity, as in CoNLL's script."""
-    return float(f1_score(right, found, zero_division=0))
+    return float(f1_score(right, predicted, zero_division=0))
 
 
 class _Tagger(nn.Module):
@@ -132,18 +132,18 @@ class _TagLosses:
 
     @property
     def lengths(self) -> np.ndarray:
-        return np.array([len(one) for one in self.ids], dtype=np.int64)
+        return np.array([len(row) for row in self.ids], dtype=np.int64)
 
     @property
     def weights(self) -> np.ndarray:
-        return np.array([sum(label != IGNORED for label in one) for one in self.labels])
+        return np.array([sum(label != IGNORED for label in row) for row in self.labels])
 
     def loss(self, rows: np.ndarray) -> Tensor:
         device = self.network.reader.device
         with fast_training(device):
             logits = self.network([self.ids[i] for i in rows]).float()
-        wanted = [torch.tensor(self.labels[i]) for i in rows]
-        padded = nn.utils.rnn.pad_sequence(wanted, batch_first=True, padding_value=IGNORED).to(device)
+        labels = [torch.tensor(self.labels[i]) for i in rows]
+        padded = nn.utils.rnn.pad_sequence(labels, batch_first=True, padding_value=IGNORED).to(device)
         return nn.functional.cross_entropy(
             logits.flatten(0, 1), padded.flatten(), ignore_index=IGNORED, reduction="sum"
         )
@@ -151,7 +151,7 @@ class _TagLosses:
 
 def _read(encoder: TokenEncoder, sentences: Sentences, tags: Sequence[str]) -> tuple[list[list[int]], list[list[int]]]:
     """Return the sentences' tokens and their labels: the first token of each word has the word's tag."""
-    number = {tag: at for at, tag in enumerate(tags)}
+    number = {tag: index for index, tag in enumerate(tags)}
     columns = _columns(encoder, sentences.words)
     labels = [
         [number[row[word]] if first else IGNORED for word, first in _firsts(words)]
@@ -163,15 +163,15 @@ def _read(encoder: TokenEncoder, sentences: Sentences, tags: Sequence[str]) -> t
 def _tagged(model: _Tagger, encoder: TokenEncoder, sentences: Sentences, tags: Sequence[str]) -> list[list[str]]:
     """Return the likeliest tag of each word; O for words beyond the longest text."""
     ids, columns = _columns(encoder, sentences.words)
-    found = [[OUTSIDE] * len(words) for words in sentences.words]
+    tagged = [[OUTSIDE] * len(words) for words in sentences.words]
     with torch.inference_mode():
         for rows in encoder.blocks(ids):
             best = model([ids[i] for i in rows]).argmax(dim=2).tolist()
             for row, numbers in zip(rows, best, strict=True):
-                for at, (word, first) in enumerate(_firsts(columns[row])):
+                for place, (word, first) in enumerate(_firsts(columns[row])):
                     if first:
-                        found[row][word] = tags[numbers[at]]
-    return found
+                        tagged[row][word] = tags[numbers[place]]
+    return tagged
 
 
 def _columns(encoder: TokenEncoder, words: Sequence[list[str]]) -> tuple[list[list[int]], list[list[int]]]:

@@ -21,8 +21,8 @@ from allpairs.learner.backbones.windows import Windows, cut
 from allpairs.learner.light.catalog.quip import QuipConfig, Teacher
 from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from allpairs.learner.pipelines.pipeline import Run
-from allpairs.learner.pipelines.quip.inputs import Texts
-from allpairs.learner.pipelines.quip.questions import Question, questions_of, size_of
+from allpairs.learner.pipelines.quip.inputs import QuipTexts
+from allpairs.learner.pipelines.quip.questions import Question, passages_per_shard, shard_questions
 from allpairs.learner.pipelines.quip.shards import each_shard, read_shard
 
 SIDES = ("start", "end")
@@ -30,7 +30,7 @@ SIDES = ("start", "end")
 
 def train_teacher(run: Run, folder: Path, progress: Progress) -> None:
     """Train the teacher and save it in the folder; do nothing without questions to train on."""
-    examples = Texts(run).examples
+    examples = QuipTexts(run).examples
     config = run.config
     if not examples:
         return
@@ -45,39 +45,34 @@ def label_questions(run: Run, folder: Path, progress: Progress) -> None:
 
     Without a teacher, write those of the answer that was generated with the question.
     """
-    texts = Texts(run)
-    size = size_of(run)
+    texts = QuipTexts(run)
+    size = passages_per_shard(run)
     config: QuipConfig = run.config
     reader = load_reader(str(run.of("teacher"))) if texts.examples else None
-    places = Places(config)
+    places = TokenPlaces(config)
 
-    def work(own: list[str], number: int, part: Progress) -> dict[str, Any]:
-        questions = questions_of(read_shard(run.of("questions"), number))
-        passages = [own[one.passage - number * size] for one in questions]
+    def work(shard_passages: list[str], number: int, part: Progress) -> dict[str, Any]:
+        questions = shard_questions(read_shard(run.of("questions"), number))
+        passages = [shard_passages[question.passage - number * size] for question in questions]
         if reader is None:
-            spans = [(one.start, one.start + len(one.answer)) for one in questions]
-            found = places.hard(passages, spans, "start"), places.hard(passages, spans, "end")
+            spans = [(question.start, question.start + len(question.answer)) for question in questions]
+            sparse = places.hard(passages, spans, "start"), places.hard(passages, spans, "end")
         else:
-            found = relabelled(reader, [one.question for one in questions], passages, config.teacher, places, part)
-        labels = {side: {"at": one.at, "mass": one.mass} for side, one in zip(SIDES, found, strict=True)}
+            texts_asked = [question.question for question in questions]
+            sparse = relabelled(reader, texts_asked, passages, config.teacher, places, part)
+        labels = {side: {"at": tokens.at, "mass": tokens.mass} for side, tokens in zip(SIDES, sparse, strict=True)}
         return {"questions": list(range(len(questions))), **labels}
 
     each_shard(folder, texts.parts(size), -(-len(texts) // size), work, progress)
 
 
-def labels_of(shard: Mapping[str, Any]) -> tuple[Sparse, Sparse]:
+def shard_labels(shard: Mapping[str, Any]) -> tuple[Sparse, Sparse]:
     """Return the labels of one shard's file, for first and for last tokens."""
-    first, last = (_sparse(shard[side]) for side in SIDES)
+    first, last = (Sparse(shard[side]["at"], shard[side]["mass"]) for side in SIDES)
     return first, last
 
 
-def _sparse(stored: Mapping[str, Any]) -> Sparse:
-    """Return the stored labels; shards of earlier versions name padding too, with probability 0."""
-    mass = np.array(stored["mass"], dtype=np.float32)
-    return Sparse(np.where(mass > 0, np.array(stored["at"], dtype=np.int64), 0), mass)
-
-
-class Places:
+class TokenPlaces:
     """The positions of the student's tokens in a passage: token 0 is before it, token 1 its first."""
 
     def __init__(self, config: QuipConfig) -> None:
@@ -94,13 +89,13 @@ class Places:
 
     def hard(self, passages: Sequence[str], spans: Sequence[tuple[int, int]], side: str) -> Sparse:
         """Return the token at which each answer starts or ends; token 0 if the answer lies outside the tokens read."""
-        at = np.zeros((len(passages), 1), dtype=np.int64)
+        tokens = np.zeros((len(passages), 1), dtype=np.int64)
         for row, (passage, (start, end)) in enumerate(zip(passages, spans, strict=True)):
             places = self(passage)
             touched = [i for i, (a, b) in enumerate(places) if a < end and b > start]
             if start >= 0 and touched and places[-1][1] >= end:
-                at[row] = 1 + (touched[0] if side == "start" else touched[-1])
-        return Sparse(at, np.ones(at.shape, dtype=np.float32))
+                tokens[row] = 1 + (touched[0] if side == "start" else touched[-1])
+        return Sparse(tokens, np.ones(tokens.shape, dtype=np.float32))
 
 
 def relabelled(
@@ -108,7 +103,7 @@ def relabelled(
     questions: Sequence[str],
     passages: Sequence[str],
     settings: Teacher,
-    places: Places,
+    places: TokenPlaces,
     progress: Progress,
 ) -> tuple[Sparse, Sparse]:
     """Return the teacher's best tokens for start and end of each answer, in the student's numbering.
@@ -116,7 +111,7 @@ def relabelled(
     Probabilities cover the passage and the no-answer token only. Raises InputError if teacher and student tokenise a
     passage differently, or the teacher cannot read it whole.
     """
-    found = [np.zeros((len(questions), settings.best), dtype=kind) for kind in (np.int64, np.float32) for _ in SIDES]
+    arrays = [np.zeros((len(questions), settings.best), dtype=kind) for kind in (np.int64, np.float32) for _ in SIDES]
     for start in range(0, len(questions), CHUNK):
         part = slice(start, start + CHUNK)
         windows = cut(reader, questions[part], passages[part], settings)
@@ -124,25 +119,25 @@ def relabelled(
         with torch.inference_mode():
             for rows in windows.tokens.blocks(BUDGETS.get(reader.device.type, SMALL_BUDGET)):
                 for side, logits in enumerate(span_logits(reader, windows, rows)):
-                    own = _own(logits.softmax(dim=1), windows, rows)
-                    at, mass = sparsify(own, settings.best, settings.renormalise)
-                    found[side][start + rows] = at
-                    found[2 + side][start + rows] = mass
+                    passage_mass = _own(logits.softmax(dim=1), windows, rows)
+                    tokens, mass = sparsify(passage_mass, settings.best, settings.renormalise)
+                    arrays[side][start + rows] = tokens
+                    arrays[2 + side][start + rows] = mass
         progress("read", min(1.0, part.stop / len(questions)))
-    return Sparse(found[0], found[2]), Sparse(found[1], found[3])
+    return Sparse(arrays[0], arrays[2]), Sparse(arrays[1], arrays[3])
 
 
 def _own(mass: Tensor, windows: Windows, rows: np.ndarray) -> Tensor:
     """Return the probabilities (n, 1 + t) of no answer and of the passage's tokens."""
     spans = [windows.passages[row] for row in rows]
     parts = [
-        torch.cat([of[[int(windows.nowhere[row])]], of[first:after]])
-        for of, row, (first, after) in zip(mass, rows, spans, strict=True)
+        torch.cat([row_mass[[int(windows.nowhere[row])]], row_mass[first:after]])
+        for row_mass, row, (first, after) in zip(mass, rows, spans, strict=True)
     ]
     return torch.nn.utils.rnn.pad_sequence(parts, batch_first=True)
 
 
-def _check(windows: Windows, passages: Sequence[str], places: Places) -> None:
+def _check(windows: Windows, passages: Sequence[str], places: TokenPlaces) -> None:
     if len(windows) != len(passages):
         raise InputError(
             "the teacher cannot read a passage and a question at once: lower student.passage_length, or choose a "
@@ -180,14 +175,14 @@ def answered_again(
     first: int,
     questions: Sequence[Question],
     labels: tuple[Sparse, Sparse],
-    places: Places,
+    places: TokenPlaces,
     most: int,
 ) -> Iterator[Example]:
     """Yield the questions with the teacher's answers, without unanswered ones; the first passage has this number."""
-    for one, mass, begin, end in zip(questions, *likeliest(*labels, most), strict=True):
+    for question, mass, begin, end in zip(questions, *likeliest(*labels, most), strict=True):
         if mass > 0:
-            passage = passages[one.passage - first]
-            where = places(passage)
-            start = where[begin - 1][0]
-            after = where[end - 1][1]
-            yield Example(one.question, passage, passage[start:after], start)
+            passage = passages[question.passage - first]
+            spans = places(passage)
+            start = spans[begin - 1][0]
+            after = spans[end - 1][1]
+            yield Example(question.question, passage, passage[start:after], start)

@@ -10,7 +10,7 @@ from allpairs.learner.backbones.beams import beginnings, continued
 from allpairs.learner.backbones.generator import TextGenerator
 from allpairs.learner.light.catalog.quip import QuestionGenerator
 from allpairs.learner.metrics.text import token_f1
-from allpairs.learner.pipelines.quip.questions import SEPARATOR, Question, parsed, question_of
+from allpairs.learner.pipelines.quip.questions import SEPARATOR, Question, parse_generated, question_of
 
 SPARE = 2  # answers generated for each one kept (the paper generates 20 and keeps 10)
 
@@ -23,12 +23,12 @@ def two_stage(
     first: the number of the first passage.
     """
     sign = SEPARATOR.strip()
-    wanted = SPARE * settings.each
-    answers = beginnings(generator, passages, sign, wanted, settings, part_of(progress, 0.0, 0.5))
-    chosen = [(row, answer) for row, found in enumerate(answers) for answer in unlike(found, settings.each)]
+    count = SPARE * settings.each
+    answers = beginnings(generator, passages, sign, count, settings, part_of(progress, 0.0, 0.5))
+    chosen = [(row, answer) for row, candidates in enumerate(answers) for answer in unlike(candidates, settings.each)]
     begun = [f"{answer}{SEPARATOR.rstrip()}" for _, answer in chosen]
     texts = continued(generator, [passages[row] for row, _ in chosen], begun, settings, part_of(progress, 0.5, 1.0))
-    pairs = [(row, parsed(text)) for (row, _), text in zip(chosen, texts, strict=True)]
+    pairs = [(row, parse_generated(text)) for (row, _), text in zip(chosen, texts, strict=True)]
     return [question_of(first + row, passages[row], *pair) for row, pair in pairs if pair is not None]
 
 
@@ -40,7 +40,7 @@ def unlike(answers: Sequence[str], n: int) -> list[str]:
     left = list(answers)
     chosen = list[str]()
     while left and len(chosen) < n:
-        best = min(left, key=lambda answer: max((token_f1(answer, [other]) for other in chosen), default=0.0))
+        best = min(left, key=lambda answer: max((token_f1(answer, [earlier]) for earlier in chosen), default=0.0))
         left.remove(best)
         chosen.append(best)
     return chosen

@@ -23,9 +23,9 @@ from allpairs.learner.light.catalog.backbones import GeneratorSettings, ReaderSe
 from allpairs.learner.light.catalog.multiview import RerankerSettings
 from allpairs.learner.light.catalog.quip import Student
 from allpairs.learner.models.best_weights import BestWeights
-from allpairs.learner.pipelines.backtraining.files import Asked
+from allpairs.learner.pipelines.backtraining.files import PassageQuestion
 from allpairs.learner.pipelines.backtraining.training import LOG, teach_generator
-from allpairs.learner.pipelines.multiview.inputs import Texts
+from allpairs.learner.pipelines.multiview.inputs import RankingTexts
 from allpairs.learner.pipelines.multiview.lists import write_texts
 from allpairs.learner.pipelines.multiview.mixing import streams_of
 from allpairs.learner.pipelines.multiview.trainings import ranking_rows, right_rows
@@ -59,7 +59,7 @@ def generator(folder: Path, architecture: str, **settings: Any) -> Learned:
     """Train a generator as back-training does, which traces its perplexity."""
     chosen = GeneratorSettings.model_validate({"decoder_rate": 1, "decoder_layers": 1} | STEPS | settings)
     model = load_generator(backbone(folder, architecture), 1, device="cpu", copying=chosen.copying)
-    pairs = [Asked(passage, question) for passage, question in zip(PASSAGES, QUESTIONS, strict=True)]
+    pairs = [PassageQuestion(passage, question) for passage, question in zip(PASSAGES, QUESTIONS, strict=True)]
     steady(model.model)
     teach_generator(folder, model, pairs, chosen, pairs[:2], lambda *_: None)
     trace = json.loads((folder / LOG).read_text(encoding="utf-8"))["trace"]
@@ -99,7 +99,7 @@ def reranker(folder: Path) -> Learned:
     write_texts(folder / "queries.arrow", ("id", "text"), enumerate_texts(QUESTIONS))
     write_texts(folder / "passages.arrow", ("id", "text"), enumerate_texts(PASSAGES))
     np.save(folder / "positives.npy", np.column_stack([np.arange(7)] * 2))
-    texts, triples = Texts(folder), np.column_stack([np.arange(7), np.arange(7), (np.arange(7) + 1) % 7])
+    texts, triples = RankingTexts(folder), np.column_stack([np.arange(7), np.arange(7), (np.arange(7) + 1) % 7])
     streams = streams_of(ranking_rows(texts, triples, "rank"), right_rows(texts, "p2q"), 0.3, 5, True, [0])
     model = load_generator(backbone(folder, "t5"), 1, device="cpu")
     steady(model.model)

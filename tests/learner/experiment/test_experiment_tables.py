@@ -88,7 +88,11 @@ def test_table_1_counts_the_pairs_of_each_part(tables: dict[str, Table]) -> None
     train, test = tables["table1"].lines
     counts = {name: mean.value for name, mean in train.means.items()}
     assert (train.row, counts) == ("train", {"positives": 1, "pairs": 3, "stated_negatives": 2})
-    assert {name: mean.value for name, mean in test.means.items()} == {"positives": 1, "pairs": 1, "stated_negatives": 0}
+    assert {name: mean.value for name, mean in test.means.items()} == {
+        "positives": 1,
+        "pairs": 1,
+        "stated_negatives": 0,
+    }
     assert (train.paper["positives"], test.paper["positives"]) == (1040, 293)
 
 
@@ -96,7 +100,11 @@ def test_table_3_takes_of_each_strategy_the_first_row_at_its_end(tables: dict[st
     lines = tables["table3"].lines
     assert [line.row for line in lines] == ["told", "static", "ours"]  # in the paper's order, without the second one
     ours = lines[-1]
-    assert (ours.seeds, ours.means[AP].value, ours.means[PRECISION].value) == (3, pytest.approx(0.35), pytest.approx(0.7))
+    assert (ours.seeds, ours.means[AP].value, ours.means[PRECISION].value) == (
+        3,
+        pytest.approx(0.35),
+        pytest.approx(0.7),
+    )
     assert ours.means[AP].low == pytest.approx(0.35 - 4.302653 * 0.05 / 3**0.5, abs=1e-6)
     assert ours.paper == {PRECISION: 0.324, AP: 0.201}
     assert lines[0].means[AP].low is None
@@ -109,7 +117,11 @@ def test_table_4_counts_the_positives_at_the_end(tables: dict[str, Table]) -> No
 
 def test_tables_2_5_and_6_have_the_rows_there_are(tables: dict[str, Table]) -> None:
     (backbone,) = tables["table2"].lines
-    assert (backbone.row, backbone.means["question_map"].value, backbone.paper["question_map"]) == ("reader", 0.7, 0.799)
+    assert (backbone.row, backbone.means["question_map"].value, backbone.paper["question_map"]) == (
+        "reader",
+        0.7,
+        0.799,
+    )
     assert [(line.row, line.paper[AP]) for line in tables["table5"].lines] == [("matched", 0.085)]
     (both,) = tables["table6"].lines
     assert (both.row, both.means[f"cosine_{AP}"].value, both.means[f"concat_{AP}"].value) == ("told", 0.1, 0.03)

@@ -19,8 +19,8 @@ from allpairs.db.projects.jobs import EXPERIMENT, add_job
 from allpairs.db.results.experiments import experiment_folder, read_stored
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Gold, Item, Job, Task
-from allpairs.learner.experiment.cell import read_corpus
-from allpairs.learner.experiment.spec import Files, digest
+from allpairs.learner.experiment.cell import load_split_corpus
+from allpairs.learner.experiment.spec import Files, files_digest
 from allpairs.learner.jobs import experiment as steps
 from allpairs.learner.jobs.data.experiment_files import write_project_files
 from allpairs.learner.jobs.data.project_data import read_project
@@ -100,10 +100,10 @@ def test_records_keep_their_columns(engine: Engine, tmp_path: Path) -> None:
     with reading(engine) as session:
         files = Files(**write_project_files(session, project_id, tmp_path / "data"))
         wanted = read_project(session, project_id).dataset
-    dataset = dataset_of(read_corpus(files))
+    dataset = dataset_of(load_split_corpus(files))
     assert (dataset.texts, dataset.fields) == (wanted.texts, wanted.fields)
     assert dataset.fields[0].name == "id / name" and dataset.texts[0] == "part 0 of it"
-    assert digest(files) != digest(files.model_copy(update={"columns": None}))
+    assert files_digest(files) != files_digest(files.model_copy(update={"columns": None}))
 
 
 def start(engine: Engine, project_id: int) -> str:

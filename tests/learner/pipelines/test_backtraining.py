@@ -16,7 +16,7 @@ from allpairs.learner.pipelines.backtraining.cell import ADAPTED
 from allpairs.learner.pipelines.backtraining.lists import BACK, SELF, learned
 from allpairs.learner.pipelines.backtraining.making import GENERATED, RETRIEVED, read_list
 from allpairs.learner.pipelines.backtraining.records import records_of
-from allpairs.learner.pipelines.backtraining.texts import data_of
+from allpairs.learner.pipelines.backtraining.texts import domain_data
 from allpairs.learner.pipelines.pipeline import (
     RESULTS,
     Run,
@@ -108,11 +108,13 @@ def test_variants_and_seeds_in_one_run(whole: Run) -> None:
     assert set(made) == {"pairs", "biencoder", "generator", "questions", "test-questions"}
     assert all(one.exists() for one in made.values())
     asked = lines(made["test-questions"])
-    assert [(row["reference"], row["passage"]) for row in asked] == [(x.question, x.passage) for x in data_of(run).test]
+    assert [(row["reference"], row["passage"]) for row in asked] == [
+        (x.question, x.passage) for x in domain_data(run).test
+    ]
     assert {model: [row["questions"][model] for row in asked] for model in asked[0]["questions"]} == {
         titled(one.variant, one.iteration): one.written for one in records if one.seed == 0
     }
-    texts = {one.id: one.text for one in data_of(run).passages}
+    texts = {one.id: one.text for one in domain_data(run).passages}
     learned_from = (run.of(ADAPTED) / "seed-0" / "back-training" / "1" / "pairs.csv").read_text().splitlines()
     assert learned_from[0].split(",") == ["for", "list", "target_text", "input_text", "nll", "score", "kept"]
     assert {tuple(line.split(",")[:2]) for line in learned_from[1:]} == {
@@ -135,7 +137,7 @@ def test_figure_6_has_back_training_with_each_consistency(make: Make, undrawn: N
     asked = {row["variant"]: 0 for row in drawn}
     for row in drawn:
         asked[row["variant"]] += int(row["n"])
-    assert set(asked.values()) == {len(data_of(run).test)}
+    assert set(asked.values()) == {len(domain_data(run).test)}
 
 
 def test_a_killed_run_goes_on_at_the_last_finished_part(
@@ -198,13 +200,13 @@ def test_questions_of_the_test_are_not_learned(make: Make, data: Path) -> None:
     table(data / "leaking.csv", "x,y,answer", known)
     run = make({"source_pairs": "leaking.csv", "supervised_pairs": "leaking.csv"})
     run_stage(run, pipeline_named(NAME).stages[0])
-    found = data_of(run)
+    found = domain_data(run)
     assert [one.question for one in found.source] == [x for x, _ in PAIRS[:5]] == [x.question for x in found.supervised]
 
 
 def test_what_is_real_in_each_scheme(whole: Run) -> None:
     """Back-training has real outputs, self-training real inputs; both train on the same two lists."""
-    data, folder = data_of(whole), whole.of(ADAPTED) / "seed-0" / "lists-1"
+    data, folder = domain_data(whole), whole.of(ADAPTED) / "seed-0" / "lists-1"
     lists = {name: read_list(folder, name) for name in (RETRIEVED, GENERATED)}
     questions, passages = {one.text for one in data.questions}, {one.text for one in data.passages}
     for scheme in (SELF, BACK):
@@ -225,7 +227,7 @@ def test_source_pairs_measure_without_known_pairs_or_filter_hits(make: Make, und
     none: Any = {"dev_pairs": None, "test_pairs": None, "test_passages": None}
     run = make(none, variants=variants, lists={"thresholds": "paper", "negatives": 2})
     run_pipeline(NAME, run)
-    data = data_of(run)
+    data = domain_data(run)
     assert (len(data.source), len(data.dev), data.has_test) == (6, 2, False)
     assert "no test pairs" in (run.of(RESULTS) / "report.md").read_text()
     found = table_rows(run, "table5")  # the paper's thresholds are for its own models: here nothing is kept or learned
@@ -242,7 +244,7 @@ def test_foreign_questions_are_sorted_out_and_types_are_learned(make: Make, undr
         lists={"in_domain": 0.01, "negatives": 2}, amounts={"questions": 5, "test_pairs": 2, "test_passages": 3},
     )  # fmt: skip
     run_stage(run, pipeline_named(NAME).stages[0])
-    found = data_of(run)
+    found = domain_data(run)
     assert (len(found.questions), len(found.test)) == (4, 2) and found.about["questions before sorting"] == 4
     assert len(found.candidates) == 4 + 2 + 3 and 0 <= found.about["accuracy of sorting"] <= 1
 

@@ -17,11 +17,11 @@ from allpairs.learner.light.catalog.backtraining import BackTrainingConfig
 from allpairs.learner.metrics.retrieval import recall_at
 from allpairs.learner.pipelines.backtraining import paper
 from allpairs.learner.pipelines.backtraining.domain import in_domain
-from allpairs.learner.pipelines.backtraining.files import read_asked, read_texts
+from allpairs.learner.pipelines.backtraining.files import read_domain_texts, read_passage_questions
 from allpairs.learner.pipelines.backtraining.lists import (
     BACK,
     SELF,
-    Judged,
+    ScoredPairs,
     Thresholds,
     kept,
     learned,
@@ -37,8 +37,8 @@ from tests.helpers.machine import examples
 from tests.helpers.tiny import tiny_encoder
 
 
-def judged(nll: list[float], score: list[float]) -> Judged:
-    return Judged(np.array(nll), np.array(score))
+def judged(nll: list[float], score: list[float]) -> ScoredPairs:
+    return ScoredPairs(np.array(nll), np.array(score))
 
 
 def test_thresholds_are_quantiles_of_the_development_pairs() -> None:
@@ -164,20 +164,25 @@ def test_pairs_of_either_form_are_read(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text(
         json.dumps([{"question": "q", "answers": ["a"], "positive_ctxs": [{"text": "p"}], "hard_negative_ctxs": []}])
     )
-    assert [(one.question, one.passage) for one in read_asked(tmp_path / "a.tsv")] == [("the question", "the passage")]
-    (found,) = read_asked(tmp_path / "b.json")
+    assert [(one.question, one.passage) for one in read_passage_questions(tmp_path / "a.tsv")] == [
+        ("the question", "the passage")
+    ]
+    (found,) = read_passage_questions(tmp_path / "b.json")
     assert (found.question, found.passage, found.answer) == ("q", "p", "a")
     (tmp_path / "b.json").write_text("{}")
     (tmp_path / "c.json").write_text('[{"question": "q"}]')
-    assert read_asked(tmp_path / "b.json") == []
+    assert read_passage_questions(tmp_path / "b.json") == []
     with pytest.raises(InputError, match="DPR training file"):
-        read_asked(tmp_path / "c.json")
+        read_passage_questions(tmp_path / "c.json")
     (tmp_path / "d.csv").write_text("x,y\nq,\n")
     with pytest.raises(InputError, match="row 2, column 'y'"):
-        read_asked(tmp_path / "d.csv")
+        read_passage_questions(tmp_path / "d.csv")
     (tmp_path / "e.csv").write_text("input_text\none\none\n two\n")
-    assert [(one.id, one.text) for one in read_texts(tmp_path / "e.csv", "passages")] == [("0", "one"), ("2", "two")]
-    assert len(read_texts(tmp_path / "e.csv", "passages", each_once=False)) == 3
+    assert [(one.id, one.text) for one in read_domain_texts(tmp_path / "e.csv", "passages")] == [
+        ("0", "one"),
+        ("2", "two"),
+    ]
+    assert len(read_domain_texts(tmp_path / "e.csv", "passages", each_once=False)) == 3
 
 
 def test_the_verdict_is_plain() -> None:

@@ -15,8 +15,8 @@ from allpairs.learner.backbones.reranking.training import Row
 from allpairs.learner.light.catalog.multiview import MultiViewConfig
 from allpairs.learner.pipelines.multiview import lists
 from allpairs.learner.pipelines.multiview.formats import (
-    Hit,
-    Judged,
+    JudgedPassage,
+    RunHit,
     read_qrels,
     read_run,
     read_texts,
@@ -133,13 +133,13 @@ def test_msmarcos_files_and_tables_say_the_same(tmp_path: Path) -> None:
     (tmp_path / "qrels.trec").write_text("7 0 1 1\n8 0 0 0\n")
     (tmp_path / "gold.csv").write_text("id1,id2,label\n7,1,1\n8,0,false\n")
     for name in ("qrels.tsv", "qrels.trec", "gold.csv"):
-        assert list(read_qrels(tmp_path / name)) == [Judged("7", "1", True), Judged("8", "0", False)]
+        assert list(read_qrels(tmp_path / name)) == [JudgedPassage("7", "1", True), JudgedPassage("8", "0", False)]
     (tmp_path / "triples.tsv").write_text("q\tright\twrong\n" * 9)
     assert list(read_triples(tmp_path / "triples.tsv", 4)) == [("q", "right", "wrong")] * 4
 
 
 def test_runs_go_round_in_both_forms(tmp_path: Path) -> None:
-    hits = [Hit("7", "1", 1), Hit("7", "0", 2), Hit("8", "0", 1)]
+    hits = [RunHit("7", "1", 1), RunHit("7", "0", 2), RunHit("8", "0", 1)]
     write_run(tmp_path, "bm25", [(hit, 1 / hit.rank) for hit in hits])
     assert list(read_run(tmp_path / "bm25.tsv")) == list(read_run(tmp_path / "bm25.trec")) == hits
     assert (tmp_path / "bm25.trec").read_text().splitlines()[1] == "7 Q0 0 2 0.500000 bm25"

@@ -10,7 +10,7 @@ import pytest
 from allpairs.learner.backbones.reranking.reranker import load_reranker, pair_scores
 from allpairs.learner.pipelines.multiview.first import first_scores
 from allpairs.learner.pipelines.multiview.fusing import fused_scores
-from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, Texts, read_inputs, texts_of
+from allpairs.learner.pipelines.multiview.inputs import FIT, TEST, RankingTexts, read_inputs, texts_of
 from allpairs.learner.pipelines.multiview.trainings import SCORES
 from allpairs.learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline
 from allpairs.learner.pipelines.spec import make_spec
@@ -80,7 +80,7 @@ def test_texts_that_are_all_joined_train_and_nothing_is_fitted(tmp_path: Path) -
     run = begin(NAME, tmp_path / "out", *make_spec(NAME, {"inputs": names, **encoders}, tmp_path / "x.toml"))
     (tmp_path / "texts").mkdir()
     read_inputs(run, tmp_path / "texts", lambda words, done: None)
-    found = Texts(tmp_path / "texts")
+    found = RankingTexts(tmp_path / "texts")
     assert found.fitting is None and len(found.positives) == 70
 
 

@@ -212,7 +212,7 @@ def test_a_killed_run_goes_on_with_the_next_training(make: Make, monkeypatch: py
     run, trained = make(MARCO | {"rest_queries": None, "rest_qrels": None}, seeds=2), []
     train = trainings.run_training
 
-    def counting(run: Run, training: trainings.Training, *rest: Any) -> None:
+    def counting(run: Run, training: trainings.VariantTraining, *rest: Any) -> None:
         if len(trained) == 3:
             raise Cancelled("stopped")
         trained.append((training.number, training.seed))

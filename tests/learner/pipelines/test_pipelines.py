@@ -100,21 +100,6 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path, did: list[str], chan
         begin("try", out, inputs, other)
 
 
-def test_a_run_without_a_newer_setting_goes_on_with_its_default(tmp_path: Path, did: list[str]) -> None:
-    inputs, out = files(tmp_path), tmp_path / "out"
-    begin("try", out, inputs, Config())
-    stored = json.loads((out / "run.json").read_text())
-    del stored["config"]["seed"]
-    (out / "run.json").write_text(json.dumps(stored))
-    begin("try", out, inputs, Config())
-    with pytest.raises(InputError, match="another config"):
-        begin("try", out, inputs, Config(seed=1))
-    stored["config"]["new"] = 1  # of a later version
-    (out / "run.json").write_text(json.dumps(stored))
-    with pytest.raises(InputError, match="another config"):
-        begin("try", out, inputs, Config())
-
-
 def test_bad_inputs_are_refused_before_anything_is_written(tmp_path: Path, did: list[str]) -> None:
     with pytest.raises(InputError, match="bad"):
         begin("try", tmp_path / "out", files(tmp_path, "bad"), Config())

@@ -16,10 +16,10 @@ from allpairs.learner.backbones.token_encoder import load_token_encoder
 from allpairs.learner.light.catalog.quip import HEADS, Paraphrases, QuipConfig, Student
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.pipelines.pipeline import RESULTS, read_artifacts, run_pipeline
-from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.inputs import QuipTexts
 from allpairs.learner.pipelines.quip.noise import noisy, pseudo_questions
-from allpairs.learner.pipelines.quip.paraphrases import Pairs, few_of_each, layer_scores, tuned_f1
-from allpairs.learner.pipelines.quip.questions import parsed, read_written, written
+from allpairs.learner.pipelines.quip.paraphrases import ParaphrasePairs, few_of_each, layer_scores, tuned_f1
+from allpairs.learner.pipelines.quip.questions import generator_target, parse_generated, read_written
 from allpairs.learner.pipelines.quip.sentiment import rationales
 from allpairs.learner.pipelines.quip.shards import read_speed
 from allpairs.learner.pipelines.quip.tagging import question_rows
@@ -79,8 +79,8 @@ def test_gold_answers_are_of_other_known_questions(data: Path, tmp_path: Path) -
     run = run_of(data, tmp_path / "out", {"questions": "asked.tsv"}, variants=["gold answers"], questions=7)
     run_pipeline(NAME, run)
     assert (run.of("variants") / "gold-answers" / HEADS).is_file()
-    assert len(Texts(run).examples) == 7 and len(Texts(run).others) == 5
-    assert not {one.question for one in Texts(run).examples} & {one.question for one in Texts(run).others}
+    assert len(QuipTexts(run).examples) == 7 and len(QuipTexts(run).others) == 5
+    assert not {one.question for one in QuipTexts(run).examples} & {one.question for one in QuipTexts(run).others}
 
 
 def test_passages_alone_are_enough(data: Path, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_text_alone_scores_as_it_does_among_others(learned: SpanBiencoder) -> 
     together = product_scores(learned.encoder, asked, texts)
     alone = np.concatenate([product_scores(learned.encoder, asked, [text]) for text in texts])
     np.testing.assert_allclose(together, alone, atol=1e-4)
-    pairs = Pairs(texts, texts[::-1], np.zeros(len(texts), dtype=np.int64))
+    pairs = ParaphrasePairs(texts, texts[::-1], np.zeros(len(texts), dtype=np.int64))
     scores, pooled = layer_scores(learned.encoder, pairs)
     one = [layer_scores(learned.encoder, pairs.take(np.array([i]))) for i in range(len(pairs))]
     np.testing.assert_allclose(scores, np.concatenate([found for found, _ in one]), atol=1e-5)
@@ -163,9 +163,9 @@ def test_a_last_layer_of_questions(learned: SpanBiencoder) -> None:
 
 
 def test_what_a_generator_writes_is_answer_separator_question() -> None:
-    assert parsed(written("a | b", "who?")) == ("a", "b | who?")
-    assert parsed(written("Paris", "where?")) == ("Paris", "where?")
-    assert [parsed(text) for text in ("Paris", "| who?", "Paris |", "")] == [None] * 4
+    assert parse_generated(generator_target("a | b", "who?")) == ("a", "b | who?")
+    assert parse_generated(generator_target("Paris", "where?")) == ("Paris", "where?")
+    assert [parse_generated(text) for text in ("Paris", "| who?", "Paris |", "")] == [None] * 4
 
 
 def test_noise_cuts_the_answer_out() -> None:
@@ -205,7 +205,7 @@ def test_no_split_learns_from_another(data: Path) -> None:
         return {seed: tuned_f1(str(data / "bert"), few[seed], pairs, settings, seed) for seed in seeds}
 
     texts = [text for text, _ in OPINIONS] + PASSAGES
-    pairs = Pairs(texts, texts[3:] + texts[:3], np.arange(len(texts)) % 2)
+    pairs = ParaphrasePairs(texts, texts[3:] + texts[:3], np.arange(len(texts)) % 2)
     whole = figures([1, 2, 3])
     assert whole[3] == figures([3])[3] and whole[2] == figures([2])[2]
 

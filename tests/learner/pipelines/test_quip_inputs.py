@@ -15,7 +15,7 @@ from allpairs.db.progress import no_progress
 from allpairs.learner.light.catalog.quip import QuipConfig
 from allpairs.learner.pipelines.pipeline import Run, pipeline_named, run_stage
 from allpairs.learner.pipelines.quip.asked import read_questions
-from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.inputs import QuipTexts
 from allpairs.learner.pipelines.quip.shards import each_shard, read_shards, shard_size
 from tests.helpers.files.papers import ALL, NAME, STUDENT, run_of, table, write_files
 
@@ -111,7 +111,7 @@ def test_questions_without_an_answer_are_kept_to_be_counted(data: Path, tmp_path
     squad(data / "some.json", [], [{"text": "cat", "answer_start": 9}], [], [{"text": "dog", "answer_start": 2}])
     run = run_of(data, tmp_path / "out", {"reading": "some.json"}, reading=1)
     stages_of(run, "texts")
-    assert [one.answered for one in Texts(run).tested] == [True, False, False]
+    assert [one.answered for one in QuipTexts(run).tested] == [True, False, False]
 
 
 def mrqa(**detected: Any) -> str:
@@ -192,25 +192,20 @@ def test_shards_tell_their_speed(tmp_path: Path) -> None:
                     "done, shard 2 of 2; 3 questions, 3.0 a second"]  # fmt: skip
 
 
-def test_shards_keep_arrays_and_continue_earlier_ones(tmp_path: Path) -> None:
-    old = {
-        "questions": [{"passage": 0, "question": "who", "answer": "he", "start": -1}],
-        "seconds": 2.0,
-        "malformed": 3,
-    }
-    (tmp_path / "00000.json").write_text(json.dumps(old))
+def test_shards_keep_arrays(tmp_path: Path) -> None:
     at = np.arange(6).reshape(2, 3)
 
     def work(part: str, number: int, progress: Any) -> dict[str, Any]:
-        assert (part, number) == ("new", 1)
         return {"questions": [1, 2], "start": {"at": at, "mass": at.astype(np.float32)}}
 
-    each_shard(tmp_path, ["old", "new"], 2, work, lambda words, done: None)
-    one, other = read_shards(tmp_path)
-    assert one == old and other["questions"] == [1, 2] and other["seconds"] >= 0
-    assert np.array_equal(other["start"]["at"], at) and other["start"]["mass"].dtype == np.float32
-    assert shard_size(8_000_000, 64, tmp_path) == 64
-    assert shard_size(8_000_000, 64, tmp_path / "none") == 16_000 and shard_size(3_000, 64, tmp_path / "none") == 64
+    each_shard(tmp_path, ["part"], 1, work, lambda words, share: None)
+    [shard] = read_shards(tmp_path)
+    assert shard["questions"] == [1, 2] and shard["seconds"] >= 0
+    assert np.array_equal(shard["start"]["at"], at) and shard["start"]["mass"].dtype == np.float32
+
+
+def test_shards_grow_with_the_passages() -> None:
+    assert (shard_size(8_000_000, 64), shard_size(3_000, 64)) == (16_000, 64)
 
 
 def times(folder: Path) -> dict[str, int]:

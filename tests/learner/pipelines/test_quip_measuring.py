@@ -18,7 +18,7 @@ from allpairs.learner.backbones.span_reader import Answer, load_reader
 from allpairs.learner.light.catalog.quip import Paraphrases, QuipConfig, Student, Teacher
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip import paraphrases, sentiment
-from allpairs.learner.pipelines.quip.paraphrases import Pairs, frozen_f1, tuned_f1
+from allpairs.learner.pipelines.quip.paraphrases import ParaphrasePairs, frozen_f1, tuned_f1
 from allpairs.learner.pipelines.quip.results import report_speed
 from allpairs.learner.pipelines.quip.sentiment import read_scores
 from allpairs.learner.pipelines.quip.student import Model
@@ -94,7 +94,7 @@ def test_a_classifier_of_scores_learns_which_are_paraphrases() -> None:
 
 
 def test_paraphrases_are_ranked_by_the_layer_that_fits_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    def scores(encoder: Any, pairs: Pairs, *_: Any) -> tuple[np.ndarray, np.ndarray]:
+    def scores(encoder: Any, pairs: ParaphrasePairs, *_: Any) -> tuple[np.ndarray, np.ndarray]:
         rng = np.random.default_rng(0)
         return np.stack([rng.random(len(pairs)), pairs.labels * 0.9, rng.random(len(pairs))], axis=1), pairs.labels
 
@@ -117,7 +117,7 @@ def test_fine_tuning_compares_tokens_in_single_precision(data: Path, monkeypatch
 
     monkeypatch.setattr(paraphrases, "bertscore", watched)
     monkeypatch.setattr(paraphrases, "fast_training", lambda device: torch.autocast("cpu", torch.bfloat16))
-    pairs = Pairs(PASSAGES[:4], PASSAGES[1:5], np.array([0, 1, 0, 1]))
+    pairs = ParaphrasePairs(PASSAGES[:4], PASSAGES[1:5], np.array([0, 1, 0, 1]))
     tuned_f1(str(data / "bert"), pairs, pairs, Paraphrases(epochs=1, layers=1), 0)
     assert halved == [False, False]  # the step, and the test
 

@@ -10,7 +10,7 @@ import pytest
 from allpairs.db.progress import no_progress
 from allpairs.learner.backbones import span_reader
 from allpairs.learner.pipelines.pipeline import pipeline_named, run_stage
-from allpairs.learner.pipelines.quip.inputs import Texts, read_inputs
+from allpairs.learner.pipelines.quip.inputs import QuipTexts, read_quip_inputs
 from tests.helpers.files.papers import NAME, PASSAGES, VARIANTS, run_of, table, write_files
 
 
@@ -24,9 +24,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_stages_and_variants_let_passages_go(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, alive, most = Texts.parts, list[weakref.ref[Passage]](), dict[str, int]()
+    read, alive, most = QuipTexts.parts, list[weakref.ref[Passage]](), dict[str, int]()
 
-    def parts(texts: Texts, size: int) -> Iterator[list[str]]:
+    def parts(texts: QuipTexts, size: int) -> Iterator[list[str]]:
         for part in read(texts, size):
             some = [Passage(one) for one in part]
             alive.extend(weakref.ref(one) for one in some)
@@ -34,7 +34,7 @@ def test_stages_and_variants_let_passages_go(data: Path, tmp_path: Path, monkeyp
             yield [*some]
             del some
 
-    monkeypatch.setattr(Texts, "parts", parts)
+    monkeypatch.setattr(QuipTexts, "parts", parts)
     monkeypatch.setattr(span_reader, "CHUNK", 1)
     run = run_of(data, tmp_path / "out", {"questions": "asked.tsv"}, shard=1, variants=VARIANTS)
     for stage in pipeline_named(NAME).stages[:8]:
@@ -50,8 +50,8 @@ def test_the_first_stage_keeps_a_few_numbers_of_each_passage(data: Path, tmp_pat
         run = run_of(data, tmp_path / str(size), {"passages": "many.tsv"}, passages=size - 1)
         (run.folder / "texts").mkdir()
         tracemalloc.start()
-        read_inputs(run, run.of("texts"), no_progress)
+        read_quip_inputs(run, run.of("texts"), no_progress)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        assert len(Texts(run)) == size - 1
+        assert len(QuipTexts(run)) == size - 1
     assert (peaks[1] - peaks[0]) / 1_000 < 100  # bytes of a passage, which itself has 500

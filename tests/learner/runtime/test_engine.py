@@ -109,7 +109,7 @@ def tiles(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
     folder.mkdir()
     np.save(folder / "vectors.npy", unit(900, 2))
     on_disk = np.load(folder / "vectors.npy", mmap_mode="r")
-    return tuple(shards.neighbours(unit(400, 1), on_disk, 5, engine=engine))
+    return tuple(shards.disk_neighbours(unit(400, 1), on_disk, 5, engine=engine))
 
 
 def lists(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from allpairs.db.errors import InputError
 from allpairs.learner.models.likely_sentence import sentences
-from allpairs.learner.pipelines.mining.answers.patterns import FUNCTION_WORDS, NAME, PATTERNS, TAKEN, WORD
+from allpairs.learner.pipelines.mining.answers.patterns import BLANK, FUNCTION_WORDS, NAME, PATTERNS, WORD
 
 _UNLIKE_WORDS = re.compile(r"\s|\d|\w[A-Z]")  # two words, a digit, a capital inside: not a dictionary word
 
@@ -41,14 +41,14 @@ class PatternTagger:
     names: Sequence[str] = ()
 
     def __call__(self, text: str) -> list[Entity]:
-        found = list(self._listed(text))
-        free = _without(text, found)
+        entities = list(self._listed(text))
+        free = _without(text, entities)
         for kind, pattern in PATTERNS.items():
             spans = _names(free, text) if kind == NAME else (match.span() for match in pattern.finditer(free))
             new = [Entity(*span, kind) for span in spans]
             free = _without(free, new)
-            found += new
-        return sorted(found)
+            entities += new
+        return sorted(entities)
 
     def _listed(self, text: str) -> Iterator[Entity]:
         """Yield the occurrences of listed names, the longest where several begin."""
@@ -65,17 +65,17 @@ class PatternTagger:
     @cached_property
     def _by_word(self) -> dict[str, list[tuple[int, str]]]:
         """The names by their first word, with its offset in each name; longest name first."""
-        found = defaultdict(list)
+        offsets = defaultdict(list)
         for name in sorted(set(self.names), key=len, reverse=True):
             if first := re.search(r"\w+", name):
-                found[first[0]].append((first.start(), name))
-        return dict(found)
+                offsets[first[0]].append((first.start(), name))
+        return dict(offsets)
 
 
-def _without(text: str, found: Iterable[Entity]) -> str:
+def _without(text: str, entities: Iterable[Entity]) -> str:
     """Return the text at equal length with these spans blanked out."""
-    for entity in found:
-        text = text[: entity.start] + TAKEN * (entity.end - entity.start) + text[entity.end :]
+    for entity in entities:
+        text = text[: entity.start] + BLANK * (entity.end - entity.start) + text[entity.end :]
     return text
 
 
@@ -118,4 +118,4 @@ def spacy_tagger(model: str) -> EntityTagger:
         raise InputError(
             f"spaCy has no model {model!r}: install it (python -m spacy download {model}), or set tagger to 'patterns'"
         ) from None
-    return lambda text: [Entity(one.start_char, one.end_char, one.label_) for one in tag(text).ents]
+    return lambda text: [Entity(span.start_char, span.end_char, span.label_) for span in tag(text).ents]

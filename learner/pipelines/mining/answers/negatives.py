@@ -11,7 +11,7 @@ from allpairs.learner.metrics.text import squad_form
 from allpairs.learner.pipelines.mining.answers.entities import EntityTagger
 
 
-class Asked(NamedTuple):
+class AnsweredQuestion(NamedTuple):
     """A question with a passage and an answer, right or wrong."""
 
     question: str
@@ -19,25 +19,27 @@ class Asked(NamedTuple):
     answer: str
 
 
-def wrong_answers(asked: Sequence[Asked], tagger: EntityTagger, n: int, rng: np.random.Generator) -> list[list[Asked]]:
+def wrong_answers(
+    questions: Sequence[AnsweredQuestion], tagger: EntityTagger, n: int, rng: np.random.Generator
+) -> list[list[AnsweredQuestion]]:
     """Return, for each question, its passage with up to n other spans as answers, drawn at random.
 
     A span that shares all its words with a right answer of the question, or contains all of them, may be right and is
     not drawn. Spans with the same SQuAD normal form count as one, represented by the first.
     """
     right: defaultdict[tuple[str, str], set[frozenset[str]]] = defaultdict(set)
-    for one in asked:
-        right[_place(one)].add(frozenset(squad_form(one.answer).split()))
-    found = []
-    for one in asked:
-        spans = _other_spans(one.passage, right[_place(one)], tagger)
+    for question in questions:
+        right[_place(question)].add(frozenset(squad_form(question.answer).split()))
+    wrong = []
+    for question in questions:
+        spans = _other_spans(question.passage, right[_place(question)], tagger)
         chosen = rng.choice(len(spans), min(n, len(spans)), replace=False)
-        found.append([one._replace(answer=spans[at]) for at in chosen])
-    return found
+        wrong.append([question._replace(answer=spans[row]) for row in chosen])
+    return wrong
 
 
-def _place(one: Asked) -> tuple[str, str]:
-    return identity(one.question), identity(one.passage)
+def _place(question: AnsweredQuestion) -> tuple[str, str]:
+    return identity(question.question), identity(question.passage)
 
 
 def _other_spans(passage: str, answers: Collection[frozenset[str]], tagger: EntityTagger) -> list[str]:
@@ -52,8 +54,8 @@ def _other_spans(passage: str, answers: Collection[frozenset[str]], tagger: Enti
 
 
 def wrong_passages(
-    asked: Sequence[Asked], passages: Sequence[str], n: int, rng: np.random.Generator
-) -> list[list[Asked]]:
+    questions: Sequence[AnsweredQuestion], passages: Sequence[str], n: int, rng: np.random.Generator
+) -> list[list[AnsweredQuestion]]:
     """Return, for each question, its right answer with up to n other passages, drawn at random.
 
     Passages are other if their texts differ from those of the question's right pairs (see `identity`); one may still
@@ -62,12 +64,12 @@ def wrong_passages(
     keys = [identity(passage) for passage in passages]
     copies = Counter(keys)
     right: defaultdict[str, set[str]] = defaultdict(set)
-    for one in asked:
-        right[identity(one.question)].add(identity(one.passage))
-    found = []
-    for one in asked:
-        own = right[identity(one.question)]
-        drawn = rng.choice(len(passages), min(n + sum(copies[key] for key in own), len(passages)), replace=False)
-        others = [passages[at] for at in drawn if keys[at] not in own]
-        found.append([one._replace(passage=passage) for passage in others[:n]])
-    return found
+    for question in questions:
+        right[identity(question.question)].add(identity(question.passage))
+    wrong = []
+    for question in questions:
+        right_keys = right[identity(question.question)]
+        drawn = rng.choice(len(passages), min(n + sum(copies[key] for key in right_keys), len(passages)), replace=False)
+        candidates = [passages[row] for row in drawn if keys[row] not in right_keys]
+        wrong.append([question._replace(passage=passage) for passage in candidates[:n]])
+    return wrong

@@ -3,7 +3,7 @@
 import re
 
 NAME = "name"
-TAKEN = "\0"  # replaces the characters of spans found before; no pattern matches it
+BLANK = "\0"  # replaces the characters of spans found before; no pattern matches it
 
 _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
@@ -32,7 +32,7 @@ _CAPITALISED = (
 _LINK = r"(?:(?:of|the|de|la|du|von|van|der|al|del|di|da|&)\s)"
 
 PATTERNS = {
-    "title": re.compile(rf"(?<=“)[^“”\n{TAKEN}]{{2,100}}(?=”)|(?<=\")\b[^\"\n{TAKEN}]{{2,100}}(?<!\s)(?=\")"),
+    "title": re.compile(rf"(?<=“)[^“”\n{BLANK}]{{2,100}}(?=”)|(?<=\")\b[^\"\n{BLANK}]{{2,100}}(?<!\s)(?=\")"),
     "money": re.compile(rf"[$€£¥]\s?{_RANGE}{_MANY}?|\b{_AMOUNT}{_MANY}?\s(?:dollars?|euros?|cents?)\b", re.IGNORECASE),
     "percentage": re.compile(rf"\b{_RANGE}(?:\s?%|\sper\s?cent\b)"),
     "date": re.compile(

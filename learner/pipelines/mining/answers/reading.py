@@ -17,7 +17,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.metrics.text import squad_form
 from allpairs.learner.pipelines.mining.answers.entities import EntityTagger
-from allpairs.learner.pipelines.mining.answers.negatives import Asked, wrong_answers, wrong_passages
+from allpairs.learner.pipelines.mining.answers.negatives import AnsweredQuestion, wrong_answers, wrong_passages
 from allpairs.learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
 
 ANSWER = "answer"
@@ -25,12 +25,12 @@ START = "start"
 PASSAGE = "passage"
 PASSAGE_ID = "passage_id"
 COLUMNS = (ID, TEXT, ANSWER, START, PASSAGE, PASSAGE_ID)
-ASKED = ("x", "answer", "passage")  # columns of the seed pairs
+SEED_COLUMNS = ("x", "answer", "passage")  # columns of the seed pairs
 BETWEEN = " | "  # joins answer and passage into one text
 Row = tuple[str, ...]
 
 
-def joined(answer: str, passage: str) -> str:
+def answer_with_passage(answer: str, passage: str) -> str:
     """Return the second text of a pair."""
     return f"{answer}{BETWEEN}{passage}"
 
@@ -45,12 +45,12 @@ def write_candidates(source: Path, target: Path, tagger: EntityTagger, progress:
         for rows in _chunks(source, tagger, progress):
             values = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
             writer.write_table(pyarrow.table(values, schema=schema))
-    found = TextList(target)
-    if not len(found):
+    candidates = TextList(target)
+    if not len(candidates):
         raise InputError(
             f"{source.name}: no passage has a name, date or number that may be an answer: choose other passages"
         )
-    return found
+    return candidates
 
 
 def _chunks(source: Path, tagger: EntityTagger, progress: Progress) -> Iterator[list[Row]]:
@@ -61,7 +61,7 @@ def _chunks(source: Path, tagger: EntityTagger, progress: Progress) -> Iterator[
             raise bad("the text is empty; remove the row", source, row.number, TEXT)
         for start, end, _ in tagger(passage):
             answer = passage[start:end]
-            rows.append((f"{id_}#{start}", joined(answer, passage), answer, str(start), passage, id_))
+            rows.append((f"{id_}#{start}", answer_with_passage(answer, passage), answer, str(start), passage, id_))
         if len(rows) >= CHUNK:
             yield rows
             rows = []
@@ -69,49 +69,55 @@ def _chunks(source: Path, tagger: EntityTagger, progress: Progress) -> Iterator[
         yield rows
 
 
-def read_asked(path: Path) -> list[Asked]:
+def read_answered(path: Path) -> list[AnsweredQuestion]:
     """Return the questions of a table with answers and passages. Raises InputError, which names row and column."""
-    asked = []
-    for row in read_rows(path, ASKED):
-        empty = next((name for name, value in zip(ASKED, row.values, strict=True) if not value.strip()), None)
+    questions = []
+    for row in read_rows(path, SEED_COLUMNS):
+        empty = next((name for name, value in zip(SEED_COLUMNS, row.values, strict=True) if not value.strip()), None)
         if empty is not None:
             raise bad("the text is empty; remove the row", path, row.number, empty)
         question, answer, passage = row.values
-        asked.append(Asked(question, passage, answer))
-    return asked
+        questions.append(AnsweredQuestion(question, passage, answer))
+    return questions
 
 
-def as_pairs(asked: Sequence[Asked]) -> list[tuple[str, str]]:
+def questions_as_pairs(questions: Sequence[AnsweredQuestion]) -> list[tuple[str, str]]:
     """Return the questions, and each answer and passage as one text."""
-    return [(one.question, joined(one.answer, one.passage)) for one in asked]
+    return [(question.question, answer_with_passage(question.answer, question.passage)) for question in questions]
 
 
 def rows_of_answers(texts: TextList) -> dict[tuple[str, str], list[int]]:
     """Return the rows of each passage's candidates, by its id and the answer in SQuAD's normal form."""
-    found: dict[tuple[str, str], list[int]] = {}
+    rows: dict[tuple[str, str], list[int]] = {}
     for row, (id_, answer) in enumerate(zip(texts.all(PASSAGE_ID), texts.all(ANSWER), strict=True)):
-        found.setdefault((id_, squad_form(answer)), []).append(row)
-    return found
+        rows.setdefault((id_, squad_form(answer)), []).append(row)
+    return rows
 
 
 def wrong_texts(
-    asked: Sequence[Asked], passages: Sequence[str], tagger: EntityTagger, n: int, rng: np.random.Generator
+    questions: Sequence[AnsweredQuestion],
+    passages: Sequence[str],
+    tagger: EntityTagger,
+    n: int,
+    rng: np.random.Generator,
 ) -> list[list[str]]:
     """Return n wrong second texts for each question: half wrong spans, half its answer with other passages.
 
     If a passage has too few spans, other passages replace them.
     """
-    spans = wrong_answers(asked, tagger, (n + 1) // 2, rng)
-    elsewhere = wrong_passages(asked, passages, n, rng)
-    chosen = [(some + others)[:n] for some, others in zip(spans, elsewhere, strict=True)]
-    return [[joined(one.answer, one.passage) for one in some] for some in chosen]
+    spans = wrong_answers(questions, tagger, (n + 1) // 2, rng)
+    elsewhere = wrong_passages(questions, passages, n, rng)
+    chosen = [(wrong + replacements)[:n] for wrong, replacements in zip(spans, elsewhere, strict=True)]
+    return [[answer_with_passage(question.answer, question.passage) for question in wrong] for wrong in chosen]
 
 
-def write_asked(path: Path, asked: Sequence[Asked]) -> None:
+def write_answered(path: Path, questions: Sequence[AnsweredQuestion]) -> None:
     """Write the questions to the file."""
-    path.write_text(json.dumps(asked), encoding="utf-8")
+    path.write_text(json.dumps(questions), encoding="utf-8")
 
 
-def load_asked(path: Path) -> list[Asked]:
+def load_answered(path: Path) -> list[AnsweredQuestion]:
     """Return what `write_asked` wrote; empty if there is no such file."""
-    return [Asked(*one) for one in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
+    return (
+        [AnsweredQuestion(*values) for values in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
+    )

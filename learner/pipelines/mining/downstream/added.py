@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from allpairs.learner.pipelines.mining.inputs import Texts
+from allpairs.learner.pipelines.mining.inputs import MiningTexts
 
 SEED_ONLY = "seed only"
 BIENCODER = "bi-encoder"
@@ -19,7 +19,7 @@ class Added:
     """Pairs (n, 2) as rows of both lists; written: (side x or y, n texts) that replace the texts of that side."""
 
     method: str
-    texts: Texts
+    texts: MiningTexts
     rows: np.ndarray
     written: tuple[str, list[str]] | None = None
 
@@ -44,5 +44,5 @@ class Added:
     def _side(self, side: str, column: int) -> list[str]:
         if self.written is not None and self.written[0] == side:
             return self.written[1]
-        found: list[str] = getattr(self.texts, side).take(self.rows[:, column])
-        return found
+        texts: list[str] = getattr(self.texts, side).take(self.rows[:, column])
+        return texts

@@ -10,20 +10,22 @@ from allpairs.db.progress import Progress
 from allpairs.learner.backbones.generator import generate, load_generator, train_generator
 from allpairs.learner.light.catalog.mining import SUMMARIES, MiningConfig
 from allpairs.learner.pipelines.mining.downstream.added import GENERATED, Added
-from allpairs.learner.pipelines.mining.inputs import Texts
+from allpairs.learner.pipelines.mining.inputs import MiningTexts
 
 TRAIN = 0.3  # share of the work
 
 
-def write_texts(config: MiningConfig, texts: Texts, rows: np.ndarray, seed: int, progress: Progress) -> Added:
+def generated_texts(config: MiningConfig, texts: MiningTexts, rows: np.ndarray, seed: int, progress: Progress) -> Added:
     """Return the pairs (n, 2) with one text of each generated; pairs with an empty generation are left out."""
     side = "y" if config.kind == SUMMARIES else "x"
-    given = (texts.x if side == "y" else texts.y).take(rows[:, 0 if side == "y" else 1])
+    inputs = (texts.x if side == "y" else texts.y).take(rows[:, 0 if side == "y" else 1])
     pairs = texts.seeds.pairs if side == "y" else [(y, x) for x, y in texts.seeds.pairs]
     settings = config.generator.model_copy(update={"seed": seed})
     generator = load_generator(settings.backbone, settings.decoder_layers, seed, copying=settings.copying)
-    read, wanted = zip(*pairs, strict=True)
-    train_generator(generator, read, wanted, settings, lambda stage, done: progress(stage, TRAIN * done))
-    found = generate(generator, given, settings, lambda stage, done: progress(stage, TRAIN + (1 - TRAIN) * done), seed)
-    some = [at for at, text in enumerate(found) if text]
-    return Added(GENERATED, texts, rows[some], (side, [found[at] for at in some]))
+    sources, targets = zip(*pairs, strict=True)
+    train_generator(generator, sources, targets, settings, lambda stage, share: progress(stage, TRAIN * share))
+    generated = generate(
+        generator, inputs, settings, lambda stage, share: progress(stage, TRAIN + (1 - TRAIN) * share), seed
+    )
+    nonempty = [row for row, text in enumerate(generated) if text]
+    return Added(GENERATED, texts, rows[nonempty], (side, [generated[row] for row in nonempty]))

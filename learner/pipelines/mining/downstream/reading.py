@@ -11,17 +11,17 @@ from allpairs.learner.light.catalog.backbones import ReaderSettings
 from allpairs.learner.light.catalog.mining import MiningConfig
 from allpairs.learner.metrics.text import exact_match, token_f1
 from allpairs.learner.models.best_weights import BestWeights
-from allpairs.learner.pipelines.mining.answers.negatives import Asked
+from allpairs.learner.pipelines.mining.answers.negatives import AnsweredQuestion
 from allpairs.learner.pipelines.mining.answers.reading import ANSWER, PASSAGE, START
 from allpairs.learner.pipelines.mining.development import best_model, watch_of
 from allpairs.learner.pipelines.mining.downstream.added import Added
-from allpairs.learner.pipelines.mining.inputs import Texts
+from allpairs.learner.pipelines.mining.inputs import MiningTexts
 
 
-class Reading:
+class AnswerReading:
     """Answers the test questions."""
 
-    def __init__(self, config: MiningConfig, texts: Texts) -> None:
+    def __init__(self, config: MiningConfig, texts: MiningTexts) -> None:
         self.texts = texts
         self.config = config
         self.test = _answers(texts.test_asked)
@@ -43,12 +43,12 @@ class Reading:
         return _figures(reader, self.test, settings, part_of(progress, 0.5, 1.0))
 
 
-def _answers(asked: Iterable[Asked]) -> dict[tuple[str, str], list[str]]:
+def _answers(questions: Iterable[AnsweredQuestion]) -> dict[tuple[str, str], list[str]]:
     """Return the right answers of each question on a passage: in several rows it has several."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for one in asked:
-        found.setdefault((one.question, one.passage), []).append(one.answer)
-    return found
+    answers: dict[tuple[str, str], list[str]] = {}
+    for question in questions:
+        answers.setdefault((question.question, question.passage), []).append(question.answer)
+    return answers
 
 
 def _token_f1(reader: SpanReader, right: Mapping[tuple[str, str], list[str]], settings: ReaderSettings) -> float:
@@ -62,11 +62,11 @@ def _figures(
     progress: Progress = no_progress,
 ) -> dict[str, float]:
     questions, passages = zip(*right, strict=True)
-    found = answer(reader, questions, passages, settings, progress)
-    both = list(zip((one.text for one in found), right.values(), strict=True))
+    spans = answer(reader, questions, passages, settings, progress)
+    compared = list(zip((span.text for span in spans), right.values(), strict=True))
     return {
-        "exact_match": float(np.mean([exact_match(text, answers) for text, answers in both])),
-        "token_f1": float(np.mean([token_f1(text, answers) for text, answers in both])),
+        "exact_match": float(np.mean([exact_match(text, answers) for text, answers in compared])),
+        "token_f1": float(np.mean([token_f1(text, answers) for text, answers in compared])),
     }
 
 
@@ -79,10 +79,10 @@ def _mined(added: Added) -> list[Example]:
     ]
 
 
-def _with_start(asked: Iterable[Asked]) -> list[Example]:
+def _with_start(questions: Iterable[AnsweredQuestion]) -> list[Example]:
     """Return the questions whose answer occurs in the passage, with its first occurrence."""
     return [
-        Example(one.question, one.passage, one.answer, one.passage.index(one.answer))
-        for one in asked
-        if one.answer in one.passage
+        Example(question.question, question.passage, question.answer, question.passage.index(question.answer))
+        for question in questions
+        if question.answer in question.passage
     ]

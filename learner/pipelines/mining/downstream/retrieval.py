@@ -11,44 +11,44 @@ from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.models.bi_encoder_training import Retriever, lesson_of, new_retriever, train_retriever
 from allpairs.learner.pipelines.mining.development import best_model, retrieval_measure, watch_of
 from allpairs.learner.pipelines.mining.downstream.added import Added
-from allpairs.learner.pipelines.mining.inputs import Texts
+from allpairs.learner.pipelines.mining.inputs import MiningTexts
 from allpairs.learner.pipelines.mining.propose import RANDOM_TEXTS, dev_others, sample
 from allpairs.learner.search.gold_ranks import ranks_of_gold
 
-AT = (1, 10)  # ranks at which recall is measured
+RANKS = (1, 10)  # ranks at which recall is measured
 
 
 class Retrieval:
     """Finds each test pair's second text among all distinct second texts of the list and of the test pairs."""
 
-    def __init__(self, config: MiningConfig, texts: Texts) -> None:
+    def __init__(self, config: MiningConfig, texts: MiningTexts) -> None:
         self.texts = texts
         self.development = config.development
         self.settings = config.biencoder.model_copy(update={"steps": config.downstream.steps})
         distinct: dict[str, str] = {}
         for text in (*texts.y.all(), *(y for _, y in texts.test)):
             distinct.setdefault(identity(text), text)
-        row = {key: at for at, key in enumerate(distinct)}
+        row = {key: number for number, key in enumerate(distinct)}
         self.passages = list(distinct.values())
         self.gold = np.array([row[identity(y)] for _, y in texts.test], dtype=np.int64)
 
     def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
         """Return recall at 1 and 10 and the mean reciprocal rank after training on the seed pairs and these."""
-        retriever = self._trained(added, seed, lambda stage, done: progress(stage, done / 2))
-        passages = retriever.passage.encode(self.passages, lambda stage, done: progress(stage, 0.5 + done / 2))
+        retriever = self._trained(added, seed, lambda stage, share: progress(stage, share / 2))
+        passages = retriever.passage.encode(self.passages, lambda stage, share: progress(stage, 0.5 + share / 2))
         ranks = ranks_of_gold(retriever.query.encode([x for x, _ in self.texts.test]), passages, self.gold)
-        return {f"recall_at_{k}": recall_at(ranks, k) for k in AT} | {"mrr": mean_reciprocal_rank(ranks)}
+        return {f"recall_at_{k}": recall_at(ranks, k) for k in RANKS} | {"mrr": mean_reciprocal_rank(ranks)}
 
     def _trained(self, added: Added, seed: int, progress: Progress) -> Retriever:
         texts = self.texts
         pairs = [*texts.seeds.pairs, *zip(added.x, added.y, strict=True)]
-        others = sample(texts.y, RANDOM_TEXTS, np.random.default_rng([seed, 3]))
-        lesson = lesson_of(texts.directed(pairs), others)
-        some = dev_others(others, seed)
+        random_texts = sample(texts.y, RANDOM_TEXTS, np.random.default_rng([seed, 3]))
+        lesson = lesson_of(texts.directed(pairs), random_texts)
+        dev_texts = dev_others(random_texts, seed)
 
         def train(settings: RetrieverSettings, part: Progress) -> tuple[Retriever, BestWeights | None]:
             retriever = new_retriever(settings)
-            measure = retrieval_measure(retriever, texts.dev, some)
+            measure = retrieval_measure(retriever, texts.dev, dev_texts)
             best = watch_of(retriever.networks, measure, self.development, settings.learning_rate)
             train_retriever(retriever, lesson, settings, seed, part, best=best)
             return retriever, best

@@ -14,11 +14,11 @@ import numpy as np
 from allpairs.db.progress import Progress
 from allpairs.learner.light.catalog.mining import READING, SUMMARIES, MiningConfig
 from allpairs.learner.pipelines.mining.downstream.added import BIENCODER, FULL, GENERATED, GOLD, SEED_ONLY, Added
-from allpairs.learner.pipelines.mining.downstream.generated import write_texts
-from allpairs.learner.pipelines.mining.downstream.reading import Reading
+from allpairs.learner.pipelines.mining.downstream.generated import generated_texts
+from allpairs.learner.pipelines.mining.downstream.reading import AnswerReading
 from allpairs.learner.pipelines.mining.downstream.retrieval import Retrieval
 from allpairs.learner.pipelines.mining.downstream.summaries import Summaries
-from allpairs.learner.pipelines.mining.inputs import Texts, texts_of
+from allpairs.learner.pipelines.mining.inputs import MiningTexts, mining_texts
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.mining.propose import PAIRS
 from allpairs.learner.pipelines.pipeline import Run, finish
@@ -28,7 +28,7 @@ ROWS = "rows"
 WRITTEN = "written"
 
 
-class Task(Protocol):
+class DownstreamTask(Protocol):
     """Trains a model and measures it on the test pairs."""
 
     def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
@@ -41,14 +41,14 @@ def measure_downstream(run: Run, folder: Path, progress: Progress) -> None:
 
     Each row has a file of its own until all are complete, so that a stopped run resumes with the next one.
     """
-    texts = texts_of(run)
+    texts = mining_texts(run)
     seeds = run.config.downstream.seeds
     if texts.test and run.config.downstream.amounts:
         task = _task(run, texts)
         for seed in range(seeds):
 
-            def part(stage: str, done: float, seed: int = seed) -> None:
-                progress(f"seed {seed + 1} of {seeds}, {stage}", (seed + done) / seeds)
+            def part(stage: str, share: float, seed: int = seed) -> None:
+                progress(f"seed {seed + 1} of {seeds}, {stage}", (seed + share) / seeds)
 
             _measure(run, texts, task, seed, folder / ROWS / str(seed), part)
     rows = [
@@ -59,62 +59,65 @@ def measure_downstream(run: Run, folder: Path, progress: Progress) -> None:
     (folder / FIGURES).write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
 
 
-def _task(run: Run, texts: Texts) -> Task:
-    kinds: dict[str, Callable[[MiningConfig, Texts], Task]] = {READING: Reading, SUMMARIES: Summaries}
+def _task(run: Run, texts: MiningTexts) -> DownstreamTask:
+    kinds: dict[str, Callable[[MiningConfig, MiningTexts], DownstreamTask]] = {
+        READING: AnswerReading,
+        SUMMARIES: Summaries,
+    }
     return kinds.get(run.config.kind, Retrieval)(run.config, texts)
 
 
-def _measure(run: Run, texts: Texts, task: Task, seed: int, folder: Path, progress: Progress) -> None:
+def _measure(run: Run, texts: MiningTexts, task: DownstreamTask, seed: int, folder: Path, progress: Progress) -> None:
     """Write the figures of every method and amount with this seed to the folder.
 
     Amounts beyond a method's pairs are left out.
     """
     sources = _sources(run, texts, seed)
-    wanted = sorted({amount for amount in run.config.downstream.amounts if amount > 0})
-    steps = 2 + len(wanted) * (1 + len(sources))
+    amounts = sorted({amount for amount in run.config.downstream.amounts if amount > 0})
+    steps = 2 + len(amounts) * (1 + len(sources))
 
-    def part(at: int, words: str) -> Progress:
-        return lambda stage, done: progress(f"{words}, {stage}", min(1.0, (at + done) / steps))
+    def part(number: int, words: str) -> Progress:
+        return lambda stage, share: progress(f"{words}, {stage}", min(1.0, (number + share) / steps))
 
     best = sources.get(FULL, sources[BIENCODER]).rows
-    if run.config.downstream.generated and wanted and len(best):
-        sources[GENERATED] = _generated(run, texts, best[: wanted[-1]], seed, folder / WRITTEN, part(0, "writing"))
+    if run.config.downstream.generated and amounts and len(best):
+        sources[GENERATED] = _generated(run, texts, best[: amounts[-1]], seed, folder / WRITTEN, part(0, "writing"))
     lessons = [Added(SEED_ONLY, texts, np.empty((0, 2), dtype=np.int64))]
-    lessons += [added.first(n) for n in wanted for added in sources.values() if n <= len(added)]
-    for at, added in enumerate(lessons, 1):
+    lessons += [added.first(n) for n in amounts for added in sources.values() if n <= len(added)]
+    for number, added in enumerate(lessons, 1):
 
-        def write(path: Path, at: int = at, added: Added = added) -> None:
-            figures = task.figures(added, seed, part(at, f"{added.method} + {len(added):,}"))
+        def write(path: Path, number: int = number, added: Added = added) -> None:
+            figures = task.figures(added, seed, part(number, f"{added.method} + {len(added):,}"))
             path.write_text(
                 json.dumps({"method": added.method, "amount": len(added), "seed": seed, **figures}), encoding="utf-8"
             )
 
-        finish(folder / f"{at:04d}.json", write)
+        finish(folder / f"{number:04d}.json", write)
 
 
-def _generated(run: Run, texts: Texts, rows: np.ndarray, seed: int, path: Path, progress: Progress) -> Added:
+def _generated(run: Run, texts: MiningTexts, rows: np.ndarray, seed: int, path: Path, progress: Progress) -> Added:
     """Return the pairs with one generated text each, which are generated once and kept in the file."""
 
     def write(partial: Path) -> None:
-        added = write_texts(run.config, texts, rows, seed, progress)
+        added = generated_texts(run.config, texts, rows, seed, progress)
         partial.write_text(json.dumps([added.rows.tolist(), added.written], ensure_ascii=False), encoding="utf-8")
 
-    kept, written = json.loads(finish(path, write).read_text(encoding="utf-8"))
-    return Added(GENERATED, texts, np.array(kept, dtype=np.int64).reshape(-1, 2), tuple(written))
+    stored_rows, written = json.loads(finish(path, write).read_text(encoding="utf-8"))
+    return Added(GENERATED, texts, np.array(stored_rows, dtype=np.int64).reshape(-1, 2), tuple(written))
 
 
-def _sources(run: Run, texts: Texts, seed: int) -> dict[str, Added]:
+def _sources(run: Run, texts: MiningTexts, seed: int) -> dict[str, Added]:
     """Return the pairs that each method may add, best first."""
-    kept = Candidates.load(run.of("kept") / PAIRS)
+    candidates = Candidates.load(run.of("kept") / PAIRS)
     with np.load(run.of("mined") / "order.npz") as stored:
         order = stored["order"]
         scored = len(stored["score"]) > 0
-    pairs = np.column_stack([kept.x, kept.y])
+    pairs = np.column_stack([candidates.x, candidates.y])
     rows = {BIENCODER: pairs} | ({FULL: pairs[order]} if scored else {}) | {GOLD: _gold(texts, seed)}
-    return {method: Added(method, texts, some) for method, some in rows.items()}
+    return {method: Added(method, texts, method_rows) for method, method_rows in rows.items()}
 
 
-def _gold(texts: Texts, seed: int) -> np.ndarray:
+def _gold(texts: MiningTexts, seed: int) -> np.ndarray:
     """Return the known pairs (n, 2) that are not seed pairs, in random order."""
     if texts.gold is None:
         return np.empty((0, 2), dtype=np.int64)

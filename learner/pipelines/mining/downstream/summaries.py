@@ -16,7 +16,7 @@ from allpairs.learner.metrics.text import ROUGES, rouge
 from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.pipelines.mining.development import best_model, watch_of
 from allpairs.learner.pipelines.mining.downstream.added import GOLD, Added
-from allpairs.learner.pipelines.mining.inputs import Texts
+from allpairs.learner.pipelines.mining.inputs import MiningTexts
 
 MINED = "<mined>"  # before a mined document
 
@@ -24,7 +24,7 @@ MINED = "<mined>"  # before a mined document
 class Summaries:
     """Writes a summary of each test document."""
 
-    def __init__(self, config: MiningConfig, texts: Texts) -> None:
+    def __init__(self, config: MiningConfig, texts: MiningTexts) -> None:
         self.config = config
         self.texts = texts
 
@@ -61,7 +61,7 @@ def _figures(
     seed: int,
     progress: Progress = no_progress,
 ) -> dict[str, float]:
-    asked, right = zip(*pairs, strict=True)
-    written = generate(generator, asked, settings, progress, seed)
-    found = [rouge(text, summary) for text, summary in zip(written, right, strict=True)]
-    return {name: float(np.mean([one[name] for one in found])) for name in ROUGES}
+    documents, right = zip(*pairs, strict=True)
+    written = generate(generator, documents, settings, progress, seed)
+    rouges = [rouge(text, summary) for text, summary in zip(written, right, strict=True)]
+    return {name: float(np.mean([values[name] for values in rouges])) for name in ROUGES}

@@ -24,19 +24,19 @@ WORDS = "Means over seeds, ± half of Student's 95% interval (none for one seed)
 
 def report_downstream(report: Report, run: Run) -> None:
     """Report table and curves, if anything was measured."""
-    found = [json.loads(line) for line in (run.of("downstream") / FIGURES).read_text(encoding="utf-8").splitlines()]
-    if not found:
+    figures = [json.loads(line) for line in (run.of("downstream") / FIGURES).read_text(encoding="utf-8").splitlines()]
+    if not figures:
         return
     printed = DOWNSTREAM.get(run.config.kind, {})
-    measures = [name for name in found[0] if name in TITLES]
+    measures = [name for name in figures[0] if name in TITLES]
     rows = []
     body = []
-    for method, amount in dict.fromkeys((row["method"], row["amount"]) for row in found):
-        mine = [row for row in found if (row["method"], row["amount"]) == (method, amount)]
-        row: dict[str, Any] = {"method": method, "added": amount, "seeds": len(mine)}
+    for method, amount in dict.fromkeys((row["method"], row["amount"]) for row in figures):
+        runs = [row for row in figures if (row["method"], row["amount"]) == (method, amount)]
+        row: dict[str, Any] = {"method": method, "added": amount, "seeds": len(runs)}
         cells = [method, f"{amount:,}"]
         for name in measures:
-            mean = mean_of([one[name] for one in mine])
+            mean = mean_of([row[name] for row in runs])
             row |= mean_cells(name, mean)
             cells.append(written(mean, False))
             if printed:
@@ -60,14 +60,14 @@ def _curves(report: Report, rows: list[dict[str, Any]], measure: str) -> None:
         {key: row[key] for key in ("method", "added")} | {new: row[old] for old, new in names.items()} for row in rows
     ]
     methods = dict.fromkeys(row["method"] for row in rows if row["added"])
-    alone = [point for point in points if not point["added"]]
+    seed_only = [point for point in points if not point["added"]]
     points = [
         point
         for method in methods
         for point in [
-            *({**one, "method": method} for one in alone),
-            *(one for one in points if one["method"] == method),
+            *({**point, "method": method} for point in seed_only),
+            *(point for point in points if point["method"] == method),
         ]
-    ] or alone
+    ] or seed_only
     chart = curve(points, "added", "value", "method", TITLES[measure])
     report.figure("downstream", TITLE, points, [(f"{TITLES[measure]} by pairs added. {words}.", chart)])

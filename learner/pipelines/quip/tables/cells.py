@@ -38,22 +38,24 @@ def report_f1(
     report: Report,
     name: str,
     title: str,
-    found: Rows,
+    figures: Rows,
     ways: Sequence[str],
     printed: Mapping[tuple[str, str, str], float | None],
 ) -> None:
     """Report the mean F1 over seeds of each data set and model, one column for each way; then the paper's others."""
-    some = [row for row in found if row["use"] in ways]
-    shown = [way for way in ways if any(row["use"] == way for row in some)]
-    if not shown:
+    chosen = [row for row in figures if row["use"] in ways]
+    present = [way for way in ways if any(row["use"] == way for row in chosen)]
+    if not present:
         return
     rows = []
     body = []
-    for dataset, model in dict.fromkeys((row["dataset"], row["model"]) for row in some):
+    for dataset, model in dict.fromkeys((row["dataset"], row["model"]) for row in chosen):
         row: dict[str, Any] = {"dataset": dataset, "model": model}
         cells = []
-        for way in shown:
-            values = [one["f1"] for one in some if (one["dataset"], one["model"], one["use"]) == (dataset, model, way)]
+        for way in present:
+            values = [
+                row["f1"] for row in chosen if (row["dataset"], row["model"], row["use"]) == (dataset, model, way)
+            ]
             row |= mean_figure(way, values) | {
                 f"{way}_seeds": len(values),
                 f"{way}_paper": printed.get((dataset, model, way)),
@@ -61,11 +63,11 @@ def report_f1(
             cells += [with_error(row, way), number(row[f"{way}_paper"], False)]
         rows.append(row)
         body.append([f"{dataset}, {model}", *cells])
-    report.table(name, title, rows, grid(["F1", *(one for way in shown for one in (way, "paper"))], body))
-    others = {
+    report.table(name, title, rows, grid(["F1", *(column for way in present for column in (way, "paper"))], body))
+    figures_of_paper = {
         (dataset, model): {way: printed.get((dataset, model, way)) for way in ways} for dataset, model, _ in printed
     }
-    report_printed(report, name, title, others, {(row["dataset"], row["model"]) for row in rows})
+    report_printed(report, name, title, figures_of_paper, {(row["dataset"], row["model"]) for row in rows})
 
 
 def mean_figure(name: str, values: Sequence[float]) -> dict[str, float | None]:

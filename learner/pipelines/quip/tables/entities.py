@@ -10,7 +10,7 @@ from allpairs.learner.pipelines.report import Report
 
 def report_entities(report: Report, run: Run) -> None:
     """Report Table 4, if entities were measured, and Table 10, if all sentences were learned from."""
-    found = figures_of(run, "entities")
+    measured = figures_of(run, "entities")
     for name, title, ways, figures in (
         ("table4", "Table 4: few-shot entity tagging", (STANDARD, QUESTIONS), paper.TAGGING),
         (
@@ -21,9 +21,9 @@ def report_entities(report: Report, run: Run) -> None:
         ),
     ):
         printed = {
-            (dataset, model, way): values[at]
+            (dataset, model, way): values[column]
             for dataset, models in figures.items()
             for model, values in models.items()
-            for at, way in enumerate(ways)
+            for column, way in enumerate(ways)
         }
-        report_f1(report, name, title, found, ways, printed)
+        report_f1(report, name, title, measured, ways, printed)

@@ -13,8 +13,8 @@ from allpairs.learner.reports.tables import grid, number
 
 def report_paraphrases(report: Report, run: Run) -> None:
     """Report Tables 2 and 3, if paraphrases were measured."""
-    found = figures_of(run, "paraphrases")
-    ranked = [row for row in found if row["use"] == "ranking"]
+    figures = figures_of(run, "paraphrases")
+    ranked = [row for row in figures if row["use"] == "ranking"]
     if not ranked:
         return
     rows = [
@@ -45,12 +45,12 @@ def report_paraphrases(report: Report, run: Run) -> None:
     _printed(report, {(row["dataset"], row["model"]) for row in rows})
     _layers(report, ranked)
     printed = {
-        (name, model, way): values[at]
+        (name, model, way): values[column]
         for name, models in paper.CLASSIFYING.items()
         for model, values in models.items()
-        for at, way in enumerate((FROZEN, TUNED))
+        for column, way in enumerate((FROZEN, TUNED))
     }
-    report_f1(report, "table3", "Table 3: few-shot paraphrase classification", found, (FROZEN, TUNED), printed)
+    report_f1(report, "table3", "Table 3: few-shot paraphrase classification", figures, (FROZEN, TUNED), printed)
 
 
 def _printed(report: Report, measured: set[tuple[str, str]]) -> None:
@@ -72,19 +72,19 @@ def _layers(report: Report, ranked: Rows) -> None:
 
     The figure shows as many models as there are colours; the table has all.
     """
-    shown = list(dict.fromkeys(row["model"] for row in ranked))[: len(COLOURS)]
+    models = list(dict.fromkeys(row["model"] for row in ranked))[: len(COLOURS)]
     points = [
         {"dataset": row["dataset"], "model": row["model"], "layer": layer, "auroc": value, "low": None, "high": None}
         for row in ranked
-        if row["model"] in shown
+        if row["model"] in models
         for layer, value in enumerate(row["by_layer"], 1)
     ]
     panels = []
     for name in dict.fromkeys(point["dataset"] for point in points):
-        mine = [point for point in points if point["dataset"] == name]
-        best = max(mine, key=lambda point: point["auroc"])
+        dataset_points = [point for point in points if point["dataset"] == name]
+        best = max(dataset_points, key=lambda point: point["auroc"])
         words = (
             f"{name}: AUROC of BERTScore by layer; best {best['auroc']:.3f}, {best['model']}, layer {best['layer']}."
         )
-        panels.append((words, curve(mine, "layer", "auroc", "model", f"AUROC on {name}")))
+        panels.append((words, curve(dataset_points, "layer", "auroc", "model", f"AUROC on {name}")))
     report.figure("layers", "AUROC of BERTScore by layer", points, panels)

@@ -16,27 +16,27 @@ RATIONALES = "rationales"
 
 def report_sentiment(report: Report, run: Run) -> None:
     """Report Table 5, if sentiment was measured."""
-    found = [row for row in figures_of(run, "sentiment") if row["use"] != RATIONALES]
-    if not found:
+    measured = [row for row in figures_of(run, "sentiment") if row["use"] != RATIONALES]
+    if not measured:
         return
-    chosen_on = choosing_dataset([row["dataset"] for row in found])
+    chosen_on = choosing_dataset([row["dataset"] for row in measured])
     rows = []
     body = []
-    for name, model, way in dict.fromkeys((row["dataset"], row["model"], row["use"]) for row in found):
-        mine = [row for row in found if (row["dataset"], row["model"], row["use"]) == (name, model, way)]
+    for name, model, way in dict.fromkeys((row["dataset"], row["model"], row["use"]) for row in measured):
+        prompts = [row for row in measured if (row["dataset"], row["model"], row["use"]) == (name, model, way)]
         choosing = [
-            row["accuracy"] for row in found if (row["dataset"], row["model"], row["use"]) == (chosen_on, model, way)
+            row["accuracy"] for row in measured if (row["dataset"], row["model"], row["use"]) == (chosen_on, model, way)
         ]
-        best = max(mine, key=lambda row: row["accuracy"])
-        chosen = mine[choosing.index(max(choosing))]
+        best = max(prompts, key=lambda row: row["accuracy"])
+        chosen = prompts[choosing.index(max(choosing))]
         row: dict[str, Any] = {
             "dataset": name,
             "model": model,
             "use": way,
-            "texts": mine[0]["texts"],
-            "prompts": len(mine),
-            **mean_figure("accuracy", [one["accuracy"] for one in mine]),
-            **mean_figure("uncalibrated", [one["uncalibrated"] for one in mine]),
+            "texts": prompts[0]["texts"],
+            "prompts": len(prompts),
+            **mean_figure("accuracy", [row["accuracy"] for row in prompts]),
+            **mean_figure("uncalibrated", [row["uncalibrated"] for row in prompts]),
             "paper": paper.OPINIONS.get(name, {}).get((model, way)),
             "uncalibrated_paper": paper.UNCALIBRATED.get(name, {}).get((model, way)),
             "best": best["accuracy"],
@@ -98,13 +98,13 @@ def _printed(report: Report, measured: set[tuple[str, str]]) -> None:
 
 def report_rationales(report: Report, run: Run) -> None:
     """Report Table 6: the pre-trained encoder's rationales."""
-    found = [
+    reasons = [
         {"dataset": row["dataset"], "prompt": row["prompt"], **reason}
         for row in figures_of(run, "sentiment")
         if row["use"] == RATIONALES and row["model"] == QUIP
         for reason in row["rows"]
     ]
-    if not found:
+    if not reasons:
         return
     rows = [
         {
@@ -112,7 +112,7 @@ def report_rationales(report: Report, run: Run) -> None:
             "scores": " ".join(f"{value:.3f}" for value in row["scores"]),
             "calibration": " ".join(f"{value:.3f}" for value in row["calibration"]),
         }
-        for row in found
+        for row in reasons
     ]
     body = [["good" if row["label"] else "bad", cell(row["rationale"]), cell(row["text"])] for row in rows]
     report.table("table6", "Table 6: rationales", rows, grid(["", "rationale", "text"], body, numbers=False))

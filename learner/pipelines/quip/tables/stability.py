@@ -29,9 +29,9 @@ def report_stability(report: Report, run: Run) -> None:
         row: dict[str, Any] = {"model": model}
         cells = [model]
         for (use, measure, way), printed in zip(parts, paper.STABILITY[model], strict=True):
-            mine = [one for one in figures_of(run, use) if one["model"] == model and one.get("use") == way]
-            mine = [one for one in mine if use != "reading" or "dataset" not in one]  # of all questions
-            value = fmean(one[measure] for one in mine) if mine else None
+            figures = [row for row in figures_of(run, use) if row["model"] == model and row.get("use") == way]
+            figures = [row for row in figures if use != "reading" or "dataset" not in row]  # of all questions
+            value = fmean(row[measure] for row in figures) if figures else None
             row |= {use: value, f"{use}_paper": printed}
             cells += [number(value, False), number(printed, False)]
         rows.append(row)

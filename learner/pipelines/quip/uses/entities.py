@@ -21,7 +21,7 @@ from allpairs.learner.pipelines.quip.tagging import (
     question_rows,
     tags_of,
 )
-from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, some
+from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, sample_rows
 
 # how the last layer is initialised
 STANDARD = "standard"
@@ -37,10 +37,10 @@ def measure_entities(run: Run, model: Model, rows: Rows, progress: Progress) -> 
     todo = [(name, seed, begin, False) for name in parts for seed in settings.seeds for begin in begins]
     if settings.full_epochs:
         todo += [(name, settings.seeds[0], begin, True) for name in parts for begin in begins]
-    for at, (name, seed, begin, full) in enumerate(todo):
+    for place, (name, seed, begin, full) in enumerate(todo):
 
-        def part(words: str, done: float, at: int = at, name: str = name) -> None:
-            progress(f"{name}, {words}", (at + done) / len(todo))
+        def part(words: str, share: float, place: int = place, name: str = name) -> None:
+            progress(f"{name}, {words}", (place + share) / len(todo))
 
         train, tested = parts[name]
         taught = train if full else train.take(few_sentences(train, settings.shots, seed))
@@ -56,11 +56,11 @@ def measure_entities(run: Run, model: Model, rows: Rows, progress: Progress) -> 
 
 def sentences_of(rows: Rows, settings: Entities, seed: int) -> dict[str, tuple[Sentences, Sentences]]:
     """Return each data set's training and test sentences. Raises InputError for a missing part or a wrong tag."""
-    found = {}
-    for name, mine in by_dataset(rows).items():
-        train, test = ([row for row in mine if row["split"] == split] for split in ("train", "test"))
-        found[name] = _sentences(train, name), _sentences(some(test, settings.most, seed), name)
-    return found
+    sentences = {}
+    for name, dataset_rows in by_dataset(rows).items():
+        train, test = ([row for row in dataset_rows if row["split"] == split] for split in ("train", "test"))
+        sentences[name] = _sentences(train, name), _sentences(sample_rows(test, settings.most, seed), name)
+    return sentences
 
 
 def _sentences(rows: Rows, name: str) -> Sentences:
@@ -69,13 +69,13 @@ def _sentences(rows: Rows, name: str) -> Sentences:
         raise InputError(f"inputs.entities: {name} lacks a split: it needs rows of the splits train and test")
     words = [row["tokens"].split() for row in rows]
     tags = [row["tags"].split() for row in rows]
-    for one, other in zip(words, tags, strict=True):
-        if len(one) != len(other):
+    for sentence, labels in zip(words, tags, strict=True):
+        if len(sentence) != len(labels):
             raise InputError(
-                f"inputs.entities: {name}: {len(one)} words but {len(other)} tags ({' '.join(one)[:60]!r}): give each "
-                "word one tag"
+                f"inputs.entities: {name}: {len(sentence)} words but {len(labels)} tags "
+                f"({' '.join(sentence)[:60]!r}): give each word one tag"
             )
-        strange = next((tag for tag in other if tag != OUTSIDE and tag[:2] not in ("B-", "I-")), None)
+        strange = next((tag for tag in labels if tag != OUTSIDE and tag[:2] not in ("B-", "I-")), None)
         if strange is not None:
             raise InputError(f"inputs.entities: {name}: the tag {strange!r} is none of O, B-KIND, I-KIND: rename it")
     return Sentences(words, tags)

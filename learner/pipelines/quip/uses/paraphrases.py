@@ -14,7 +14,7 @@ from allpairs.learner.backbones.token_encoder import TokenEncoder, load_token_en
 from allpairs.learner.light.catalog.quip import Paraphrases
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.paraphrases import (
-    Pairs,
+    ParaphrasePairs,
     auroc,
     best_layer,
     few_of_each,
@@ -23,7 +23,7 @@ from allpairs.learner.pipelines.quip.paraphrases import (
     tuned_f1,
 )
 from allpairs.learner.pipelines.quip.student import Model
-from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, some
+from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, sample_rows
 
 DRAWS = 500
 TAILS = (0.025, 0.975)
@@ -37,39 +37,41 @@ def measure_paraphrases(run: Run, model: Model, rows: Rows, progress: Progress) 
     encoder = load_token_encoder(model.source)
     split = pairs_of(rows, settings, run.config.seed)
     layer = settings.layer or _layer(encoder, split, settings, run.config.seed)
-    for at, (name, (train, test)) in enumerate(split.items()):
+    for place, (name, (train, test)) in enumerate(split.items()):
 
-        def part(words: str, done: float, at: int = at, name: str = name) -> None:
-            progress(f"{name}, {words}", (at + done) / len(split))
+        def part(words: str, share: float, place: int = place, name: str = name) -> None:
+            progress(f"{name}, {words}", (place + share) / len(split))
 
-        scores, pooled = layer_scores(encoder, test, lambda words, done, part=part: part(words, 0.3 * done))  # type: ignore[misc]
+        scores, pooled = layer_scores(encoder, test, lambda words, share, part=part: part(words, 0.3 * share))  # type: ignore[misc]
         yield {"dataset": name, "use": "ranking", "layer": layer, **_ranking(scores, pooled, test.labels, layer)}
         yield from _classified(model, encoder, settings, name, train, test, scores, part)
 
 
-def pairs_of(rows: Rows, settings: Paraphrases, seed: int) -> dict[str, tuple[Pairs, Pairs]]:
+def pairs_of(rows: Rows, settings: Paraphrases, seed: int) -> dict[str, tuple[ParaphrasePairs, ParaphrasePairs]]:
     """Return each data set's training and test pairs. Raises InputError if a split lacks a label."""
-    return {name: _split(name, mine, settings, seed) for name, mine in by_dataset(rows).items()}
+    return {name: _split(name, dataset_rows, settings, seed) for name, dataset_rows in by_dataset(rows).items()}
 
 
-def _split(name: str, rows: Rows, settings: Paraphrases, seed: int) -> tuple[Pairs, Pairs]:
+def _split(name: str, rows: Rows, settings: Paraphrases, seed: int) -> tuple[ParaphrasePairs, ParaphrasePairs]:
     train = [row for row in rows if row["split"] == "train"]
-    test = some([row for row in rows if row["split"] == "test"], settings.most, seed)
-    for part, mine in (("train", train), ("test", test)):
-        if {row["label"] for row in mine} != {0, 1}:
+    test = sample_rows([row for row in rows if row["split"] == "test"], settings.most, seed)
+    for part, part_rows in (("train", train), ("test", test)):
+        if {row["label"] for row in part_rows} != {0, 1}:
             raise InputError(f"inputs.paraphrases: {name} needs pairs of both labels in its split {part}: add some")
     return _pairs(train), _pairs(test)
 
 
-def _pairs(rows: Rows) -> Pairs:
+def _pairs(rows: Rows) -> ParaphrasePairs:
     labels = np.array([row["label"] for row in rows], dtype=np.int64)
-    return Pairs([row["x"] for row in rows], [row["y"] for row in rows], labels)
+    return ParaphrasePairs([row["x"] for row in rows], [row["y"] for row in rows], labels)
 
 
-def _layer(encoder: TokenEncoder, split: dict[str, tuple[Pairs, Pairs]], settings: Paraphrases, seed: int) -> int:
+def _layer(
+    encoder: TokenEncoder, split: dict[str, tuple[ParaphrasePairs, ParaphrasePairs]], settings: Paraphrases, seed: int
+) -> int:
     """Return the layer that agrees best with the labels of training pairs, all data sets weighing the same."""
-    each = max(1, settings.judged // (2 * len(split)))
-    judged = [train.take(few_of_each(train.labels, each, seed)) for train, _ in split.values()]
+    shots = max(1, settings.judged // (2 * len(split)))
+    judged = [train.take(few_of_each(train.labels, shots, seed)) for train, _ in split.values()]
     scores = np.concatenate([layer_scores(encoder, pairs)[0] for pairs in judged])
     return best_layer(scores, np.concatenate([pairs.labels for pairs in judged]))
 
@@ -79,8 +81,8 @@ def _ranking(scores: np.ndarray, pooled: np.ndarray, labels: np.ndarray, layer: 
     chosen = scores[:, layer - 1]
     rng = np.random.default_rng(0)
     drawn = [rng.integers(len(labels), size=len(labels)) for _ in range(DRAWS)]
-    again = [auroc(labels[rows], chosen[rows]) for rows in drawn if len(np.unique(labels[rows])) == 2]
-    low, high = np.quantile(again, TAILS) if again else (None, None)
+    resampled = [auroc(labels[rows], chosen[rows]) for rows in drawn if len(np.unique(labels[rows])) == 2]
+    low, high = np.quantile(resampled, TAILS) if resampled else (None, None)
     return {
         "pairs": len(labels),
         "auroc": auroc(labels, chosen),
@@ -96,22 +98,22 @@ def _classified(
     encoder: TokenEncoder,
     settings: Paraphrases,
     name: str,
-    train: Pairs,
-    test: Pairs,
+    train: ParaphrasePairs,
+    test: ParaphrasePairs,
     scores: np.ndarray,
     progress: Progress,
 ) -> Iterator[dict[str, Any]]:
     """Yield the F1 of every split: of fixed scores, and of an encoder fine-tuned from the start each time."""
-    for at, seed in enumerate(settings.seeds):
+    for place, seed in enumerate(settings.seeds):
         few = train.take(few_of_each(train.labels, settings.shots, seed))
-        mine, _ = layer_scores(encoder, few)
+        few_scores, _ = layer_scores(encoder, few)
         last = slice(-settings.layers, None)
-        f1 = frozen_f1(mine[:, last], np.arange(len(few)), few.labels, scores[:, last], test.labels)
+        f1 = frozen_f1(few_scores[:, last], np.arange(len(few)), few.labels, scores[:, last], test.labels)
         yield {"dataset": name, "use": FROZEN, "seed": seed, "f1": f1}
         if settings.fine_tune:
 
-            def part(words: str, done: float, at: int = at) -> None:
-                progress(f"split {at + 1}, {words}", 0.3 + 0.7 * (at + done) / len(settings.seeds))
+            def part(words: str, share: float, place: int = place) -> None:
+                progress(f"split {place + 1}, {words}", 0.3 + 0.7 * (place + share) / len(settings.seeds))
 
             f1 = tuned_f1(model.source, few, test, settings, seed, part)
             yield {"dataset": name, "use": TUNED, "seed": seed, "f1": f1}

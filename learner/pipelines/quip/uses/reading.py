@@ -14,8 +14,8 @@ from allpairs.learner.backbones.span_biencoder import answer_apart, load_biencod
 from allpairs.learner.backbones.span_reader import answer, load_reader
 from allpairs.learner.metrics.text import exact_match, token_f1
 from allpairs.learner.pipelines.pipeline import Run
-from allpairs.learner.pipelines.quip.asked import Asked
-from allpairs.learner.pipelines.quip.inputs import Texts
+from allpairs.learner.pipelines.quip.asked import QuestionWithAnswers
+from allpairs.learner.pipelines.quip.inputs import QuipTexts
 from allpairs.learner.pipelines.quip.student import Model
 from allpairs.learner.pipelines.quip.uses.rows import Rows
 
@@ -30,21 +30,21 @@ def measure_reading(run: Run, model: Model, rows: Rows, progress: Progress) -> I
     Intervals are over questions. Nothing is yielded for an encoder that cannot answer. Questions without an answer are
     left out: no model here can say that there is none.
     """
-    known = Texts(run).tested
-    tested = [one for one in known if one.answered]
+    known = QuipTexts(run).tested
+    tested = [question for question in known if question.answered]
     if model.kind == "bare":
         return
     read = _apart if model.kind == "bi-encoder" else _together
     texts = read(run, model, tested, progress)
-    found = [(text, one.answers) for text, one in zip(texts, tested, strict=True)]
-    exact = np.array([exact_match(*one) for one in found])
-    f1 = np.array([token_f1(*one) for one in found])
+    answered = [(text, question.answers) for text, question in zip(texts, tested, strict=True)]
+    exact = np.array([exact_match(*question) for question in answered])
+    f1 = np.array([token_f1(*question) for question in answered])
     yield {"questions": len(tested), "left_out": len(known) - len(tested), **_figures(exact, f1)}
-    datasets = np.array([one.dataset for one in tested])
+    datasets = np.array([question.dataset for question in tested])
     names = dict.fromkeys(datasets.tolist())
     for name in names if len(names) > 1 else ():
-        mine = datasets == name
-        yield {"dataset": name, "questions": int(mine.sum()), **_figures(exact[mine], f1[mine])}
+        in_dataset = datasets == name
+        yield {"dataset": name, "questions": int(in_dataset.sum()), **_figures(exact[in_dataset], f1[in_dataset])}
 
 
 def _figures(exact: np.ndarray, f1: np.ndarray) -> dict[str, float]:
@@ -62,26 +62,24 @@ def _figures(exact: np.ndarray, f1: np.ndarray) -> dict[str, float]:
     }
 
 
-def _together(run: Run, model: Model, tested: list[Asked], progress: Progress) -> list[str]:
-    questions = [one.question for one in tested]
-    passages = [one.passage for one in tested]
-    return [
-        found.text for found in answer(load_reader(model.source), questions, passages, run.config.teacher, progress)
-    ]
+def _together(run: Run, model: Model, tested: list[QuestionWithAnswers], progress: Progress) -> list[str]:
+    questions = [question.question for question in tested]
+    passages = [question.passage for question in tested]
+    return [span.text for span in answer(load_reader(model.source), questions, passages, run.config.teacher, progress)]
 
 
-def _apart(run: Run, model: Model, tested: list[Asked], progress: Progress) -> list[str]:
+def _apart(run: Run, model: Model, tested: list[QuestionWithAnswers], progress: Progress) -> list[str]:
     """Return the answers to the questions; each passage is encoded once."""
     biencoder = load_biencoder(model.source)
-    asked = dict[str, list[int]]()
-    for at, one in enumerate(tested):
-        asked.setdefault(one.passage, []).append(at)
+    by_passage = dict[str, list[int]]()
+    for row, question in enumerate(tested):
+        by_passage.setdefault(question.passage, []).append(row)
     texts = [""] * len(tested)
-    done = 0
-    for passage, mine in asked.items():
-        found = answer_apart(biencoder, [tested[i].question for i in mine], passage, run.config.student)
-        for i, best in zip(mine, found, strict=True):
+    answered = 0
+    for passage, rows in by_passage.items():
+        spans = answer_apart(biencoder, [tested[i].question for i in rows], passage, run.config.student)
+        for i, best in zip(rows, spans, strict=True):
             texts[i] = best.text
-        done += len(mine)
-        progress("read", done / len(tested))
+        answered += len(rows)
+        progress("read", answered / len(tested))
     return texts

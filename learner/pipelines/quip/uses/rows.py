@@ -19,26 +19,26 @@ LABELS = ("0", "1")
 
 def read_table(path: Path, use: str) -> Rows:
     """Return the rows of the use's file; labels are 0 or 1. Raises InputError, naming the row, for other labels."""
-    found = []
+    rows = []
     for row in read_rows(path, TABLES[use]):
         values: dict[str, Any] = dict(zip(TABLES[use], row.values, strict=True))
         if "label" in values:
             if plain_label(values["label"]) not in LABELS:
                 raise bad(f"{values['label']!r} is not a label; write 1 or 0", path, row.number, "label")
             values["label"] = int(plain_label(values["label"]))
-        found.append(values)
-    return found
+        rows.append(values)
+    return rows
 
 
 def by_dataset(rows: Rows) -> dict[str, Rows]:
     """Return the rows of each data set, in order of appearance."""
-    found: dict[str, Rows] = {}
+    rows_by_name: dict[str, Rows] = {}
     for row in rows:
-        found.setdefault(row["dataset"], []).append(row)
-    return found
+        rows_by_name.setdefault(row["dataset"], []).append(row)
+    return rows_by_name
 
 
-def some(rows: Rows, most: int | None, seed: int) -> Rows:
+def sample_rows(rows: Rows, most: int | None, seed: int) -> Rows:
     """Return a random sample of the rows, at most `most`, in their order."""
     if most is None or most >= len(rows):
         return rows

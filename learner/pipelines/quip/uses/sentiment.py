@@ -15,12 +15,12 @@ from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip.masked import TEMPLATE, load_masked_reader
 from allpairs.learner.pipelines.quip.sentiment import first_vectors, mean_scores, rationales, read_scores
 from allpairs.learner.pipelines.quip.student import Model
-from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, some
+from allpairs.learner.pipelines.quip.uses.rows import Rows, by_dataset, sample_rows
 
 ANSWERS = "answers"  # to both questions of a prompt
 MASKED = "masked word"  # the way of a model with a masked-language-model head
 CHOOSING = "SST-2"  # where the paper chose the best prompt for all data sets
-SHOWN = 5  # rationales to keep for each label
+RATIONALES_EACH = 5  # rationales to keep for each label
 Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # of questions and texts: (texts, questions)
 
 
@@ -32,30 +32,30 @@ def measure_sentiment(run: Run, model: Model, rows: Rows, progress: Progress) ->
     settings = run.config.sentiment
     parts = by_dataset(rows)
     yield from _masked(run, model, parts)
-    found: dict[str, _Found] = {}
+    by_name: dict[str, _Found] = {}
     todo = [(name, way, score) for name in parts for way, score in scores_by_way(run, model).items()]
-    for at, (name, way, score) in enumerate(todo):
-        chosen = some(parts[name], settings.most, run.config.seed)
+    for place, (name, way, score) in enumerate(todo):
+        chosen = sample_rows(parts[name], settings.most, run.config.seed)
         texts = [row["text"] for row in chosen]
         labels = np.array([row["label"] for row in chosen])
-        progress(f"{name}, {way}", at / len(todo))
+        progress(f"{name}, {way}", place / len(todo))
         prompts = settings.prompts_of(name)
         questions = [question for prompt in prompts for question in questions_of(prompt)]
         scores = score(questions, texts)
         calibration = score(questions, settings.words).mean(axis=0)
         two = [slice(2 * number, 2 * number + 2) for number in range(len(prompts))]
-        opinions = [Opinions(scores[:, each], calibration[each]) for each in two]
-        for prompt, one in zip(prompts, opinions, strict=True):
-            yield {"dataset": name, "use": way, "prompt": prompt, **_accuracy(one, labels)}
-        found[name] = _Found(texts, labels, prompts, opinions)
+        opinions = [Opinions(scores[:, columns], calibration[columns]) for columns in two]
+        for prompt, opinion in zip(prompts, opinions, strict=True):
+            yield {"dataset": name, "use": way, "prompt": prompt, **_accuracy(opinion, labels)}
+        by_name[name] = _Found(texts, labels, prompts, opinions)
     if model.kind == "bi-encoder":
-        best = found[choosing_dataset(list(parts))].best
-        for name, mine in found.items():
+        best = by_name[choosing_dataset(list(parts))].best
+        for name, dataset in by_name.items():
             yield {
                 "dataset": name,
                 "use": "rationales",
-                "prompt": mine.prompts[best],
-                "rows": _reasons(run, model, mine, best),
+                "prompt": dataset.prompts[best],
+                "rows": _reasons(run, model, dataset, best),
             }
 
 
@@ -76,7 +76,7 @@ class _Found:
     @property
     def best(self) -> int:
         """The number of the most accurate prompt, the first of several."""
-        return int(np.argmax([(one.predicted() == self.labels).mean() for one in self.opinions]))
+        return int(np.argmax([(opinion.predicted() == self.labels).mean() for opinion in self.opinions]))
 
 
 def _masked(run: Run, model: Model, parts: dict[str, Rows]) -> Iterator[dict[str, Any]]:
@@ -84,10 +84,10 @@ def _masked(run: Run, model: Model, parts: dict[str, Rows]) -> Iterator[dict[str
     reader = load_masked_reader(model.source) if model.kind == "bare" else None
     for name in parts if reader else ():
         assert reader is not None
-        mine = some(parts[name], run.config.sentiment.most, run.config.seed)
-        scores = reader.scores([row["text"] for row in mine])
+        sample = sample_rows(parts[name], run.config.sentiment.most, run.config.seed)
+        scores = reader.scores([row["text"] for row in sample])
         opinions = Opinions(scores, reader.scores(run.config.sentiment.words).mean(axis=0))
-        labels = np.array([row["label"] for row in mine])
+        labels = np.array([row["label"] for row in sample])
         yield {"dataset": name, "use": MASKED, "prompt": TEMPLATE.strip(), **_accuracy(opinions, labels)}
 
 
@@ -116,17 +116,21 @@ def scores_by_way(run: Run, model: Model) -> dict[str, Scores]:
     }
 
 
-def _reasons(run: Run, model: Model, found: _Found, number: int) -> list[dict[str, Any]]:
+def _reasons(run: Run, model: Model, dataset: _Found, number: int) -> list[dict[str, Any]]:
     """Return rationales for the predicted label of the first correctly classified texts of each label."""
-    texts = found.texts
-    labels = found.labels
-    opinions = found.opinions[number]
+    texts = dataset.texts
+    labels = dataset.labels
+    opinions = dataset.opinions[number]
     predicted = opinions.predicted()
-    chosen = [i for label in (0, 1) for i in np.flatnonzero((labels == label) & (predicted == label))[:SHOWN].tolist()]
-    asked = [questions_of(found.prompts[number])[predicted[i]] for i in chosen]
+    chosen = [
+        i
+        for label in (0, 1)
+        for i in np.flatnonzero((labels == label) & (predicted == label))[:RATIONALES_EACH].tolist()
+    ]
+    questions = [questions_of(dataset.prompts[number])[predicted[i]] for i in chosen]
     config = run.config
     biencoder = load_biencoder(model.source)
-    spans = rationales(biencoder, asked, [texts[i] for i in chosen], config.sentiment.rationale, config.student)
+    spans = rationales(biencoder, questions, [texts[i] for i in chosen], config.sentiment.rationale, config.student)
     return [
         {
             "text": texts[i],

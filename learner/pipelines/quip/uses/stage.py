@@ -28,17 +28,17 @@ USES: dict[str, Callable[[Run, Model, Rows, Progress], Iterator[dict[str, Any]]]
 def measure_uses(run: Run, folder: Path, progress: Progress) -> None:
     """Write a file of figures for each use and model, unless it exists already."""
     models = models_of(run)
-    wanted = [(use, model) for use in USES if getattr(run.inputs, use) is not None for model in models]
-    for at, (use, model) in enumerate(wanted):
+    todo = [(use, model) for use in USES if getattr(run.inputs, use) is not None for model in models]
+    for place, (use, model) in enumerate(todo):
 
-        def part(words: str, done: float, at: int = at, use: str = use, model: Model = model) -> None:
-            progress(f"{use}, {model.name}, {words}", (at + done) / len(wanted))
+        def part(words: str, share: float, place: int = place, use: str = use, model: Model = model) -> None:
+            progress(f"{use}, {model.name}, {words}", (place + share) / len(todo))
 
-        def measure(partial: Path, use: str = use, model: Model = model, hear: Progress = part) -> None:
-            hear("begin", 0.0)
+        def measure(partial: Path, use: str = use, model: Model = model, progress: Progress = part) -> None:
+            progress("begin", 0.0)
             rows = read_table(Path(getattr(run.inputs, use)), use) if use in TABLES else []
-            found = [{"model": model.name, **row} for row in USES[use](run, model, rows, hear)]
-            partial.write_text("".join(f"{json.dumps(row)}\n" for row in found), encoding="utf-8")
+            figures = [{"model": model.name, **row} for row in USES[use](run, model, rows, progress)]
+            partial.write_text("".join(f"{json.dumps(row)}\n" for row in figures), encoding="utf-8")
 
         finish(folder / f"{use}-{slug(model.name)}.jsonl", measure)
 

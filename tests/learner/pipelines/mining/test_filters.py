@@ -13,37 +13,37 @@ from allpairs.db.corpus.files import read_rows
 from allpairs.db.errors import InputError
 from allpairs.learner.light.catalog.mining import Filters
 from allpairs.learner.pipelines.mining.filters import (
-    Reason,
-    SeedPairs,
+    DropReason,
+    KnownSeeds,
+    drop_reasons,
     period,
     read_date,
-    reasons,
     reasons_of_answers,
     within,
 )
 
-NO_SEEDS = SeedPairs([])
+NO_SEEDS = KnownSeeds([])
 LONG = "One came first. Two came then! Was three the last? It was."
 
 
-def reason(x: str, y: str, seeds: SeedPairs = NO_SEEDS, **config: Any) -> Reason | None:
-    return reasons([(x, y)], Filters(**config), seeds)[0]
+def reason(x: str, y: str, seeds: KnownSeeds = NO_SEEDS, **config: Any) -> DropReason | None:
+    return drop_reasons([(x, y)], Filters(**config), seeds)[0]
 
 
 @pytest.mark.parametrize(
     ("x", "y", "symmetric", "expected"),
     [
-        ("a  b", "c", False, Reason.SEED),
-        ("a b\n", "c", False, Reason.SEED),
-        ("ﬁne", "print", False, Reason.SEED),
+        ("a  b", "c", False, DropReason.SEED),
+        ("a b\n", "c", False, DropReason.SEED),
+        ("ﬁne", "print", False, DropReason.SEED),
         ("c", "a b", False, None),
-        ("c", "a b", True, Reason.SEED),
+        ("c", "a b", True, DropReason.SEED),
         ("A b", "c", False, None),
         ("a", "b c", False, None),
     ],
 )
-def test_seed_pairs(x: str, y: str, symmetric: bool, expected: Reason | None) -> None:
-    seeds = SeedPairs([("a b", "c"), ("fine", "print")], symmetric)
+def test_seed_pairs(x: str, y: str, symmetric: bool, expected: DropReason | None) -> None:
+    seeds = KnownSeeds([("a b", "c"), ("fine", "print")], symmetric)
     assert reason(x, y, seeds) == expected
     assert reason(x, y, seeds, drop_seeds=False) is None
 
@@ -51,13 +51,13 @@ def test_seed_pairs(x: str, y: str, symmetric: bool, expected: Reason | None) ->
 @pytest.mark.parametrize(
     ("x", "y", "expected"),
     [
-        ("It rained in  Oslo\ntoday.", "RAINED in oslo", Reason.VERBATIM),
-        ("rained in oslo", "It rained in Oslo today.", Reason.VERBATIM),
-        ("same", "Same", Reason.VERBATIM),
+        ("It rained in  Oslo\ntoday.", "RAINED in oslo", DropReason.VERBATIM),
+        ("rained in oslo", "It rained in Oslo today.", DropReason.VERBATIM),
+        ("same", "Same", DropReason.VERBATIM),
         ("It rained in Oslo.", "It rained Oslo", None),
     ],
 )
-def test_one_text_within_the_other(x: str, y: str, expected: Reason | None) -> None:
+def test_one_text_within_the_other(x: str, y: str, expected: DropReason | None) -> None:
     assert reason(x, y, drop_verbatim=True) == expected
     assert reason(x, y) is None
 
@@ -72,13 +72,13 @@ def test_whatever_a_text_is_cut_from_holds_it(before: str, part: str, after: str
 
 def test_too_few_sentences_of_the_first_text() -> None:
     assert reason(LONG, "y", least_sentences=4) is None
-    assert reason(LONG, "y", least_sentences=5) == Reason.SENTENCES
-    assert reason("x", LONG, least_sentences=2) == Reason.SENTENCES
+    assert reason(LONG, "y", least_sentences=5) == DropReason.SENTENCES
+    assert reason("x", LONG, least_sentences=2) == DropReason.SENTENCES
 
 
 def test_too_few_words_of_either_text() -> None:
     assert reason("a b c", "d e", shortest=2) is None
-    assert reason("a b c", "d e", shortest=3) == reason("d e", "a b c", shortest=3) == Reason.SHORT
+    assert reason("a b c", "d e", shortest=3) == reason("d e", "a b c", shortest=3) == DropReason.SHORT
 
 
 @pytest.mark.parametrize(
@@ -101,28 +101,28 @@ def test_dates(unit: Any, one: str, other: str, kept: bool) -> None:
 
 def test_the_first_reason_counts() -> None:
     """Take a pair that all filters drop, and remove the filters one by one from the first on."""
-    seeds = SeedPairs([("a", "a")])
+    seeds = KnownSeeds([("a", "a")])
     config: dict[str, Any] = {"drop_seeds": True, "drop_verbatim": True, "least_sentences": 2, "shortest": 2}
     off = {"drop_seeds": False, "drop_verbatim": False, "least_sentences": 0, "shortest": 0}
     found = []
     for name in (*config, None):
-        found += reasons([("a", "a")], Filters(**config), seeds)
+        found += drop_reasons([("a", "a")], Filters(**config), seeds)
         if name is not None:
             config[name] = off[name]
-    assert found == [reason for reason in Reason if reason != Reason.ANSWER] + [None]
+    assert found == [reason for reason in DropReason if reason != DropReason.ANSWER] + [None]
 
 
 def test_every_pair_gets_its_own_reason() -> None:
     pairs = list(product(["a b", "a"], ["c d", "c"]))
-    assert reasons(iter(pairs), Filters(shortest=2), SeedPairs([("a", "c")])) == [
-        None, Reason.SHORT, Reason.SHORT, Reason.SEED,
+    assert drop_reasons(iter(pairs), Filters(shortest=2), KnownSeeds([("a", "c")])) == [
+        None, DropReason.SHORT, DropReason.SHORT, DropReason.SEED,
     ]  # fmt: skip
-    assert reasons([], Filters(), NO_SEEDS) == []
+    assert drop_reasons([], Filters(), NO_SEEDS) == []
 
 
 def test_answers_within_their_questions() -> None:
     asked = [("Who founded  Apple inc?", "apple Inc"), ("Who founded Apple?", "Steve Jobs")]
-    assert reasons_of_answers(asked) == [Reason.ANSWER, None]
+    assert reasons_of_answers(asked) == [DropReason.ANSWER, None]
 
 
 @pytest.mark.parametrize(

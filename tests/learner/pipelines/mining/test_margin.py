@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from allpairs.db.errors import InputError
 from allpairs.learner.light.catalog.mining import Margin
-from allpairs.learner.pipelines.mining.margin import Candidates, Kind, candidates, margins, mine, retrieve
+from allpairs.learner.pipelines.mining.margin import Candidates, Kind, margin_candidates, margins, mine_pairs, retrieve
 from allpairs.learner.search.exact import Neighbours
 from tests.helpers.machine import examples
 
@@ -66,12 +66,12 @@ def test_the_margins_of_the_worked_example(k: int) -> None:
     forward, backward = both(COSINES, k)
     means = forward.scores.mean(1, dtype=np.float64)[:, None], backward.scores.mean(1, dtype=np.float64)
     assert margins(COSINES, *means, "ratio") == pytest.approx(np.array(RATIOS[k]), abs=1e-6)
-    found = candidates(forward, backward, "ratio")
+    found = margin_candidates(forward, backward, "ratio")
     assert found.margin == pytest.approx([RATIOS[k][x][y] for x, y in pairs(found)], abs=1e-6)
 
 
 def test_the_ranks_of_the_worked_example() -> None:
-    found = candidates(*both(COSINES, 1), "ratio")
+    found = margin_candidates(*both(COSINES, 1), "ratio")
     assert pairs(found) == [(0, 0), (0, 1), (1, 0), (2, 1), (2, 2)]
     assert found.rank_forward.tolist() == [1, 0, 1, 1, 0]
     assert found.rank_backward.tolist() == [1, 1, 0, 0, 1]
@@ -79,31 +79,31 @@ def test_the_ranks_of_the_worked_example() -> None:
 
 @pytest.mark.parametrize("retrieval", MODES)
 def test_the_pairs_of_the_worked_example(retrieval: str) -> None:
-    found = retrieve(candidates(*both(COSINES, 2), "ratio"), config(retrieval=retrieval), symmetric=False)
+    found = retrieve(margin_candidates(*both(COSINES, 2), "ratio"), config(retrieval=retrieval), symmetric=False)
     assert pairs(found) == CHOSEN[retrieval]
     assert found.margin[:2] == pytest.approx([1.066667, 1.058824], abs=1e-6)
 
 
 def test_the_margin_orders_otherwise_than_the_cosine() -> None:
-    found = retrieve(candidates(*both(COSINES, 2), "absolute"), config(), symmetric=False)
+    found = retrieve(margin_candidates(*both(COSINES, 2), "absolute"), config(), symmetric=False)
     assert pairs(found)[0] == (0, 0)
     assert found.margin.tolist() == found.cos.tolist()
 
 
 def test_more_neighbours_than_texts_are_all_texts() -> None:
-    assert retrieve(candidates(*both(COSINES, 9), "ratio"), config(), False).margin == pytest.approx(
+    assert retrieve(margin_candidates(*both(COSINES, 9), "ratio"), config(), False).margin == pytest.approx(
         [1.421053, 1.333333, 1.263158], abs=1e-6
     )
 
 
 def test_each_text_once() -> None:
-    found = retrieve(candidates(*both(COSINES, 2), "ratio"), config(one_to_one=True), symmetric=False)
+    found = retrieve(margin_candidates(*both(COSINES, 2), "ratio"), config(one_to_one=True), symmetric=False)
     assert pairs(found) == [(2, 2), (0, 0)]
 
 
 def test_no_more_than_asked_for() -> None:
     for changes in ({"top": 1}, {"top": 1, "one_to_one": True}):
-        assert pairs(retrieve(candidates(*both(COSINES, 2), "ratio"), config(**changes), False)) == [(2, 2)]
+        assert pairs(retrieve(margin_candidates(*both(COSINES, 2), "ratio"), config(**changes), False)) == [(2, 2)]
 
 
 def test_ties_go_to_the_higher_cosine_then_to_the_lower_rows() -> None:
@@ -117,12 +117,12 @@ def test_ties_go_to_the_higher_cosine_then_to_the_lower_rows() -> None:
 def test_a_ratio_needs_cosines_above_zero(kind: Kind) -> None:
     cosines = np.array([[0.5, 0.4], [-0.2, -0.3]])
     if kind != "ratio":
-        assert len(candidates(*both(cosines, 2), kind)) == 4
+        assert len(margin_candidates(*both(cosines, 2), kind)) == 4
         return
     with pytest.raises(InputError, match=r"have 0: .*`distance`"):
-        candidates(*both(np.zeros((1, 1)), 1), kind)
+        margin_candidates(*both(np.zeros((1, 1)), 1), kind)
     with pytest.raises(InputError, match=r"have -0\.1: .*`distance`"):
-        candidates(*both(cosines, 2), kind)
+        margin_candidates(*both(cosines, 2), kind)
 
 
 def test_nothing_comes_of_no_texts() -> None:
@@ -131,7 +131,9 @@ def test_nothing_comes_of_no_texts() -> None:
     for forward, backward in [(none, none), (none, None), (lonely, None)]:
         for retrieval in MODES:
             found = retrieve(
-                candidates(forward, backward, "ratio"), config(retrieval=retrieval, one_to_one=True), backward is None
+                margin_candidates(forward, backward, "ratio"),
+                config(retrieval=retrieval, one_to_one=True),
+                backward is None,
             )
             assert len(found) == 0
             assert found.x.dtype == np.int64
@@ -144,7 +146,7 @@ seeds = st.integers(0, 10**6)
 @given(sizes, sizes, st.integers(1, 8), seeds, st.floats(0.1, 1))
 def test_a_ratio_does_not_depend_on_the_scale(n: int, m: int, k: int, seed: int, times: float) -> None:
     cosines = cosines_of(n, m, seed)
-    found, scaled = (candidates(*both(c, k), "ratio") for c in (cosines, cosines * times))
+    found, scaled = (margin_candidates(*both(c, k), "ratio") for c in (cosines, cosines * times))
     assert pairs(found) == pairs(scaled)
     assert found.margin == pytest.approx(scaled.margin, rel=1e-5)
 
@@ -152,7 +154,7 @@ def test_a_ratio_does_not_depend_on_the_scale(n: int, m: int, k: int, seed: int,
 @given(sizes, sizes, st.integers(1, 8), seeds, st.sampled_from(get_args(Kind)))
 def test_swapping_the_lists_swaps_the_pairs(n: int, m: int, k: int, seed: int, kind: Kind) -> None:
     forward, backward = both(cosines_of(n, m, seed), k)
-    found, swapped = candidates(forward, backward, kind), candidates(backward, forward, kind)
+    found, swapped = margin_candidates(forward, backward, kind), margin_candidates(backward, forward, kind)
     order = np.lexsort((swapped.x, swapped.y))
     swapped = swapped.take(order)
     assert pairs(found) == [(x, y) for y, x in pairs(swapped)]
@@ -162,7 +164,7 @@ def test_swapping_the_lists_swaps_the_pairs(n: int, m: int, k: int, seed: int, k
 
 @given(sizes, sizes, seeds)
 def test_a_mutual_best_pair_of_one_neighbour_each_has_ratio_one(n: int, m: int, seed: int) -> None:
-    found = candidates(*both(cosines_of(n, m, seed), 1), "ratio")
+    found = margin_candidates(*both(cosines_of(n, m, seed), 1), "ratio")
     mutual = (found.rank_forward == 1) & (found.rank_backward == 1)
     assert mutual.any()
     assert (found.margin[mutual] == 1).all()
@@ -202,7 +204,7 @@ def slowly(cosines: np.ndarray, k: int, mode: Margin, symmetric: bool) -> list[t
 @given(sizes, sizes, st.integers(1, 8), seeds, st.sampled_from(MODES), st.booleans(), st.integers(1, 9))
 def test_against_loops(n: int, m: int, k: int, seed: int, retrieval: str, once: bool, top: int) -> None:
     cosines, mode = cosines_of(n, m, seed), config(retrieval=retrieval, one_to_one=once, top=top)
-    found = retrieve(candidates(*both(cosines, k), "ratio"), mode, symmetric=False)
+    found = retrieve(margin_candidates(*both(cosines, k), "ratio"), mode, symmetric=False)
     assert pairs(found) == slowly(cosines, k, mode, False)
 
 
@@ -210,7 +212,7 @@ def test_against_loops(n: int, m: int, k: int, seed: int, retrieval: str, once: 
 @given(st.integers(2, 8), st.integers(1, 8), seeds, st.sampled_from(MODES), st.booleans(), st.integers(1, 9))
 def test_within_one_list_against_loops(n: int, k: int, seed: int, retrieval: str, once: bool, top: int) -> None:
     cosines, mode = one_list(n, seed), config(retrieval=retrieval, one_to_one=once, top=top)
-    everything = candidates(nearest(cosines, k), None, "ratio")
+    everything = margin_candidates(nearest(cosines, k), None, "ratio")
     assert (everything.x < everything.y).all()
     assert len(set(pairs(everything))) == len(everything)
     assert pairs(retrieve(everything, mode, symmetric=True)) == slowly(cosines, k, mode, True)
@@ -224,9 +226,9 @@ def unit(rng: np.random.Generator, n: int) -> np.ndarray:
 def test_from_vectors_to_pairs() -> None:
     rng = np.random.default_rng(0)
     x, y = unit(rng, 30), unit(rng, 20)
-    expected = retrieve(candidates(*both(x @ y.T, 4), "ratio"), config(top=10), symmetric=False)
+    expected = retrieve(margin_candidates(*both(x @ y.T, 4), "ratio"), config(top=10), symmetric=False)
     seen: list[float] = []
-    found = mine(x, y, config(top=10), progress=lambda words, done: seen.append(done))
+    found = mine_pairs(x, y, config(top=10), progress=lambda words, done: seen.append(done))
     assert pairs(found) == pairs(expected)
     assert found.margin == pytest.approx(expected.margin, abs=1e-5)
     assert seen == sorted(seen)
@@ -237,8 +239,8 @@ def test_from_vectors_to_pairs_of_one_list() -> None:
     vectors = unit(np.random.default_rng(0), 30)
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -np.inf)
-    expected = retrieve(candidates(nearest(cosines, 4), None, "ratio"), config(), symmetric=True)
-    found = mine(vectors, None, config())
+    expected = retrieve(margin_candidates(nearest(cosines, 4), None, "ratio"), config(), symmetric=True)
+    found = mine_pairs(vectors, None, config())
     assert pairs(found) == pairs(expected)
     assert (found.x < found.y).all()
 
@@ -251,12 +253,12 @@ def test_texts_of_a_period_are_mined_among_each_other(n: int, m: int, seed: int,
     of_x, of_y = (rng.choice(["2023-12", "2024-01", "2024-02"], size) for size in (n, m))
     y, of_y = (x, of_x) if one_list else (y, of_y)
     mode = config(retrieval="candidates", neighbours=2)
-    found = mine(x, None if one_list else y, mode, periods=(of_x, of_y))
+    found = mine_pairs(x, None if one_list else y, mode, periods=(of_x, of_y))
     expected = {}
     for name in {*of_x} & {*of_y}:
         rows, columns = np.flatnonzero(of_x == name), np.flatnonzero(of_y == name)
         if len(rows) > 1 or not one_list:
-            part = mine(x[rows], None if one_list else y[columns], mode)
+            part = mine_pairs(x[rows], None if one_list else y[columns], mode)
             placed = zip(rows[part.x].tolist(), columns[part.y].tolist(), strict=True)
             expected |= dict(zip(placed, part.margin.tolist(), strict=True))
     assert dict(zip(pairs(found), found.margin.tolist(), strict=True)) == pytest.approx(expected)

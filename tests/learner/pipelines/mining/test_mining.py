@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.learner.cli.commands import app
 from allpairs.learner.light.catalog.mining import MiningConfig
-from allpairs.learner.pipelines.mining.inputs import texts_of
+from allpairs.learner.pipelines.mining.inputs import mining_texts
 from allpairs.learner.pipelines.mining.margin import Candidates
 from allpairs.learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline
 from allpairs.learner.pipelines.spec import make_spec
@@ -145,7 +145,7 @@ def test_figures_downstream_go_on_where_they_stopped(make: Make) -> None:
 
 def all_mined(run: Run) -> list[dict[str, str]]:
     """Return the ids of all pairs that passed the filters."""
-    texts, kept = texts_of(run), Candidates.load(run.of("kept") / "pairs.npz")
+    texts, kept = mining_texts(run), Candidates.load(run.of("kept") / "pairs.npz")
     ids = zip(texts.x.take(kept.x, "id"), texts.y.take(kept.y, "id"), strict=True)
     return [{"x_id": x, "y_id": y} for x, y in ids]
 
@@ -184,7 +184,7 @@ def test_reading_comprehension(data: Path, make: Make) -> None:
         downstream={"amounts": [2], "seeds": 1},
     )  # fmt: skip
     run_pipeline(NAME, run)
-    assert len(texts_of(run).positives) == len(PLACES)  # every answer is among the candidates
+    assert len(mining_texts(run).positives) == len(PLACES)  # every answer is among the candidates
     mined = lines(run.of("mined") / "mined.jsonl")
     assert mined and all(row["y"] == f"{row['answer']} | {row['passage']}" for row in mined)
     assert all(row["answer"] in row["passage"] and row["y_id"].startswith("p") for row in mined)

@@ -13,10 +13,10 @@ from allpairs.learner.light.catalog.mining import Classifier, Crossencoder, Deve
 from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
 from allpairs.learner.pipelines.mining import shards
-from allpairs.learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
-from allpairs.learner.pipelines.mining.crossencoder import Contrasts, pair_loss, scores, train_crossencoder
+from allpairs.learner.pipelines.mining.classifier import TextClassifier, passing_rows, probabilities
+from allpairs.learner.pipelines.mining.crossencoder import Contrasts, contrast_scores, pair_loss, train_crossencoder
 from allpairs.learner.pipelines.mining.first_score import features, fit_first_score
-from allpairs.learner.pipelines.mining.shards import encode_list, neighbours
+from allpairs.learner.pipelines.mining.shards import disk_neighbours, encode_list
 from allpairs.learner.pipelines.mining.texts import copy_texts
 from tests.helpers.tiny import tiny_encoder
 from tests.helpers.tiny_backbones import tiny_backbone
@@ -48,7 +48,7 @@ def test_the_crossencoder_tells_right_from_wrong(tmp_path: Path, objective: str)
     before = torch.get_rng_state()
     model, looks = train_crossencoder(CONTRASTS, config, 0)
     assert torch.equal(before, torch.get_rng_state()) and looks is None
-    found = scores(model, CONTRASTS)
+    found = contrast_scores(model, CONTRASTS)
     assert (found[:, :1] > found[:, 1:]).all()
 
 
@@ -93,8 +93,8 @@ def test_the_classifier_sorts_out_texts_unlike_the_seeds(tmp_path: Path) -> None
     train_retriever(retriever, lesson_of(SEEDS, OTHERS), config, 0, beside=beside)
     beside.save(tmp_path / "head.npz")
     p = probabilities(tmp_path / "head.npz", retriever.query.encode([x for x, _ in SEEDS] + OTHERS))
-    assert kept(p, Classifier(side="x")).tolist() == [True] * 5 + [False] * 5
-    assert kept(p, Classifier(side="x", keep="fraction", fraction=0.1)).sum() == 1
+    assert passing_rows(p, Classifier(side="x")).tolist() == [True] * 5 + [False] * 5
+    assert passing_rows(p, Classifier(side="x", keep="fraction", fraction=0.1)).sum() == 1
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 40), st.booleans(), st.integers(0, 10**6))
@@ -105,7 +105,7 @@ def test_neighbours_on_disk_are_those_of_a_sort(n: int, m: int, k: int, own: boo
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shards, "SHARD", 7)
         patch.setattr(shards, "QUERIES", 4)
-        found = neighbours(x, y, k, own)
+        found = disk_neighbours(x, y, k, own)
     scores = x.astype(np.float32) @ y.astype(np.float32).T
     if own:
         np.fill_diagonal(scores, -np.inf)
