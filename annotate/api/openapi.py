@@ -12,7 +12,7 @@ from allpairs.annotate.frame.web.base_path import ROOT, VERSION
 from allpairs.annotate.frame.web.problems import FULL, MEDIA_TYPE, UNAVAILABLE, Problem
 from allpairs.annotate.kit.api import PATH_TYPES, Operation
 
-ABOUT = (
+INTRODUCTION = (
     "Label pairs, read labels and figures, and start training, under the same rules as in the app. Make a token on "
     "the page API; it needs the scope that the address names under `security`. A project in which you have no role "
     "answers as if it did not exist (404)."
@@ -51,7 +51,7 @@ def description(operations: Sequence[Operation], site: str = "") -> str:
     return json.dumps(
         {
             "openapi": "3.1.0",
-            "info": {"title": "Allpairs", "version": VERSION.removeprefix("/v"), "description": ABOUT},
+            "info": {"title": "Allpairs", "version": VERSION.removeprefix("/v"), "description": INTRODUCTION},
             "servers": [{"url": f"{site}{ROOT}{VERSION}"}],
             "paths": paths,
             "components": {"schemas": _schemas(operations), "securitySchemes": {"token": bearer}},

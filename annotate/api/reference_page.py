@@ -47,11 +47,13 @@ Part = Mapping[str, Any]  # of the document
 
 
 def reference_page(document: Part) -> str:
-    """Return the page: how to ask, every address with what it takes and returns, and the bodies."""
+    """Return the page: how to ask, every operation with what it takes and returns, and the bodies."""
     operations = [
-        (method.upper(), path, one) for path, methods in document["paths"].items() for method, one in methods.items()
+        (method.upper(), path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
     ]
-    common = _common([one["responses"] for _, _, one in operations])
+    common = _common_responses([operation["responses"] for _, _, operation in operations])
     server = document["servers"][0]["url"]
     bodies = document["components"]["schemas"]
     parts = [
@@ -62,9 +64,9 @@ def reference_page(document: Part) -> str:
         "<code>Authorization: Bearer TOKEN</code>. Where nobody signs in, this machine needs no token.</p>",
         _contents(operations),
         "<h2>Addresses</h2>",
-        *(_operation(method, path, one, common) for method, path, one in operations),
+        *(_operation(method, path, operation, common) for method, path, operation in operations),
         '<h2 id="errors">Errors of every address</h2>',
-        _table("", ("status", "when", "body"), [_response(*each) for each in common.items()]),
+        _table("", ("status", "when", "body"), [_response(*response) for response in common.items()]),
         "<h2>Bodies</h2>",
         *(_body(name, schema) for name, schema in bodies.items()),
     ]
@@ -73,67 +75,73 @@ def reference_page(document: Part) -> str:
     return f'<!doctype html><html lang="en"><head>{head}{title}</head><body><main>{"".join(parts)}</main></body></html>'
 
 
-def _common(responses: list[Part]) -> dict[str, Part]:
-    """Return the responses that every operation has alike, by status."""
-    return {status: one for status, one in responses[0].items() if all(of.get(status) == one for of in responses)}
+def _common_responses(responses: list[Part]) -> dict[str, Part]:
+    """Return the responses that all operations share, by status."""
+    return {
+        status: response
+        for status, response in responses[0].items()
+        if all(by_status.get(status) == response for by_status in responses)
+    }
 
 
 def _contents(operations: Iterable[tuple[str, str, Part]]) -> str:
     lines = (
-        f'<li><a href="#{escape(one["operationId"])}"><code>{method} {escape(path)}</code></a></li>'
-        for method, path, one in operations
+        f'<li><a href="#{escape(operation["operationId"])}"><code>{method} {escape(path)}</code></a></li>'
+        for method, path, operation in operations
     )
     return f'<nav aria-label="Addresses"><ul>{"".join(lines)}</ul></nav>'
 
 
-def _operation(method: str, path: str, one: Part, common: Part) -> str:
-    name = escape(one["operationId"])
-    scopes = ", ".join(scope for way in one["security"] for scope in way["token"])
-    own = {status: response for status, response in one["responses"].items() if status not in common}
-    taken = f"<p>Body: {_type(_schema(one['requestBody']))}</p>" if "requestBody" in one else ""
+def _operation(method: str, path: str, operation: Part, common: Part) -> str:
+    name = escape(operation["operationId"])
+    scopes = ", ".join(scope for security in operation["security"] for scope in security["token"])
+    parameters = [_parameter(parameter) for parameter in operation["parameters"]]
+    body = f"<p>Body: {_type(_schema(operation['requestBody']))}</p>" if "requestBody" in operation else ""
+    responses = [
+        _response(status, response) for status, response in operation["responses"].items() if status not in common
+    ]
     return (
         f'<section aria-labelledby="{name}"><h3 id="{name}"><code>{method} {escape(path)}</code></h3>'
-        f"<p>{_prose(one['description'])} Scope of the token: <code>{escape(scopes)}</code>.</p>"
-        f"{_table('Parameters', ('name', 'type', 'meaning'), [_parameter(each) for each in one['parameters']])}{taken}"
-        f"{_table('Responses', ('status', 'when', 'body'), [_response(*each) for each in own.items()])}"
+        f"<p>{_prose(operation['description'])} Scope of the token: <code>{escape(scopes)}</code>.</p>"
+        f"{_table('Parameters', ('name', 'type', 'meaning'), parameters)}{body}"
+        f"{_table('Responses', ('status', 'when', 'body'), responses)}"
         '<p>And the <a href="#errors">errors of every address</a>.</p></section>'
     )
 
 
-def _parameter(one: Part) -> tuple[str, str, str]:
-    schema = one["schema"]
-    needed = "" if one["required"] else f", {_default(schema)}"
-    about = _prose(schema.get("description", ""))
-    return f"<code>{escape(one['name'])}</code>", _type(schema), f"in the {escape(one['in'])}{needed}. {about}"
+def _parameter(parameter: Part) -> tuple[str, str, str]:
+    schema = parameter["schema"]
+    default = "" if parameter["required"] else f", {_default(schema)}"
+    meaning = f"in the {escape(parameter['in'])}{default}. {_prose(schema.get('description', ''))}"
+    return f"<code>{escape(parameter['name'])}</code>", _type(schema), meaning
 
 
-def _response(status: str, one: Part) -> tuple[str, str, str]:
-    return f"<code>{escape(status)}</code>", _prose(one["description"]), _type(_schema(one))
+def _response(status: str, response: Part) -> tuple[str, str, str]:
+    return f"<code>{escape(status)}</code>", _prose(response["description"]), _type(_schema(response))
 
 
-def _schema(one: Part) -> Part:
+def _schema(body: Part) -> Part:
     """Return the schema of a body, which has one media type."""
-    (content,) = one["content"].values()
+    (content,) = body["content"].values()
     return dict(content["schema"])
 
 
 def _body(name: str, schema: Part) -> str:
-    about = f"<p>{_prose(schema['description'])}</p>" if "description" in schema else ""
-    fields = schema.get("properties")
-    what = f"<p>{_type(schema)}</p>"
-    if fields is not None:
-        needed = schema.get("required", ())
-        rows = [
-            (
-                f"<code>{escape(field)}</code>",
-                _type(of) + ("" if field in needed else f", {_default(of)}"),
-                _prose(of.get("description", "")),
-            )
-            for field, of in fields.items()
-        ]
-        what = _table("Fields", ("name", "type", "meaning"), rows)
-    where = f"body-{escape(name)}"
-    return f'<section aria-labelledby="{where}"><h3 id="{where}">{escape(name)}</h3>{about}{what}</section>'
+    description = f"<p>{_prose(schema['description'])}</p>" if "description" in schema else ""
+    required = schema.get("required", ())
+    rows = [
+        (
+            f"<code>{escape(field)}</code>",
+            _type(part) + ("" if field in required else f", {_default(part)}"),
+            _prose(part.get("description", "")),
+        )
+        for field, part in schema.get("properties", {}).items()
+    ]
+    fields = (
+        _table("Fields", ("name", "type", "meaning"), rows) if "properties" in schema else f"<p>{_type(schema)}</p>"
+    )
+    label = f"body-{escape(name)}"
+    return f'<section aria-labelledby="{label}"><h3 id="{label}">{escape(name)}</h3>{description}{fields}</section>'
 
 
 def _default(schema: Part) -> str:
@@ -167,19 +175,19 @@ def _named(schema: Part) -> str:
     return escape(schema.get("format", kind))
 
 
-def _table(caption: str, names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+def _table(title: str, names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """Return the table of these cells, which are HTML; empty without rows."""
     if not rows:
         return ""
     cells = (
         f'<tr><th scope="row">{first}</th>{"".join(map("<td>{}</td>".format, rest))}</tr>' for first, *rest in rows
     )
-    heads = "".join(map('<th scope="col">{}</th>'.format, names))
-    said = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f"<table>{said}<thead><tr>{heads}</tr></thead><tbody>{''.join(cells)}</tbody></table>"
+    header = "".join(map('<th scope="col">{}</th>'.format, names))
+    caption = f"<caption>{escape(title)}</caption>" if title else ""
+    return f"<table>{caption}<thead><tr>{header}</tr></thead><tbody>{''.join(cells)}</tbody></table>"
 
 
 def _prose(text: str) -> str:
     """Return the text as HTML, with what stands between backticks as code."""
     parts = escape(text).split("`")
-    return "".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts))
+    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))

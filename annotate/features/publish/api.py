@@ -50,8 +50,8 @@ class MatchRequest(ApiInput):
     def _is_bounded(self) -> Self:
         """Refuse a request for very many candidates: it would keep everybody else waiting."""
         if len(self.texts) * self.k > MOST_IN_ALL:
-            what = f"{len(self.texts)} texts with {self.k} candidates each are more than {MOST_IN_ALL:,}"
-            raise PydanticCustomError("too_many", what + ": ask for fewer at a time")
+            size = f"{len(self.texts)} texts with {self.k} candidates each are more than {MOST_IN_ALL:,}"
+            raise PydanticCustomError("too_many", size + ": ask for fewer at a time")
         return self
 
 
@@ -161,7 +161,7 @@ def list_publications(call: Call) -> PublicationList:
 PUBLICATIONS = f"{PROJECT_PATH}/publications"
 UNANSWERED = {
     409: "No model is published, the project is archived, or a record does not fit it; the problem says which.",
-    UNAVAILABLE: "No process answers `match`, it is loading the model, or the database does not answer; see there.",
+    UNAVAILABLE: "No process answers `match`, it is loading the model, or the database does not answer.",
 }
 OPERATIONS = (
     Operation("POST", f"{PROJECT_PATH}/match", match, Scope.READ, Right.SEE, problems=UNANSWERED, slow=True),
