@@ -10,7 +10,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.identity import identity
 from allpairs.learner.models.bi_encoder_training import load_retriever
 from allpairs.learner.models.encoder import Encoder
-from allpairs.learner.pipelines.mining.answers.negatives import AnsweredQuestion
+from allpairs.learner.pipelines.mining.answers.negatives import PassageAnswer
 from allpairs.learner.pipelines.mining.crossencoder import Contrasts
 from allpairs.learner.pipelines.mining.first_score import features, fit_first_score
 from allpairs.learner.pipelines.mining.inputs import MiningTexts
@@ -23,9 +23,7 @@ Pairs = Sequence[tuple[str, str]]
 Vectorize = Callable[[np.ndarray], np.ndarray]  # from rows of texts to unit vectors
 
 
-def contrasts(
-    run: Run, texts: MiningTexts, pairs: Pairs, questions: Sequence[AnsweredQuestion], stream: int
-) -> Contrasts:
+def contrasts(run: Run, texts: MiningTexts, pairs: Pairs, questions: Sequence[PassageAnswer], stream: int) -> Contrasts:
     """Return these pairs with wrong second texts of each; asked: the same as questions, if they are.
 
     Wrong texts are constructed if the task can, with the random numbers of this stream; else they are the bi-encoder's

@@ -16,7 +16,7 @@ from allpairs.learner.light.catalog.mining import READING, MiningConfig
 from allpairs.learner.metrics.text import squad_form
 from allpairs.learner.models.model_folder import require_folder
 from allpairs.learner.pipelines.mining.answers.entities import EntityTagger, PatternTagger, spacy_tagger
-from allpairs.learner.pipelines.mining.answers.negatives import AnsweredQuestion
+from allpairs.learner.pipelines.mining.answers.negatives import PassageAnswer
 from allpairs.learner.pipelines.mining.answers.reading import (
     ANSWER,
     SEED_COLUMNS,
@@ -81,17 +81,17 @@ class MiningTexts:
         return [*pairs, *((y, x) for x, y in pairs)] if self.one_list else list(pairs)
 
     @cached_property
-    def asked(self) -> list[AnsweredQuestion]:
+    def asked(self) -> list[PassageAnswer]:
         """The seed pairs as questions with passages and answers; empty for other tasks."""
         return load_answered(self.folder / SEEDS_ASKED)
 
     @cached_property
-    def test_asked(self) -> list[AnsweredQuestion]:
+    def test_asked(self) -> list[PassageAnswer]:
         """The test pairs likewise."""
         return load_answered(self.folder / TEST_ASKED)
 
     @cached_property
-    def dev_asked(self) -> list[AnsweredQuestion]:
+    def dev_asked(self) -> list[PassageAnswer]:
         """The development pairs likewise."""
         return load_answered(self.folder / DEV_ASKED)
 

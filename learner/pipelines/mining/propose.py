@@ -19,7 +19,7 @@ from allpairs.learner.models.bi_encoder_training import (
     new_retriever,
     train_retriever,
 )
-from allpairs.learner.pipelines.mining.answers.negatives import AnsweredQuestion
+from allpairs.learner.pipelines.mining.answers.negatives import PassageAnswer
 from allpairs.learner.pipelines.mining.answers.reading import PASSAGE, wrong_texts
 from allpairs.learner.pipelines.mining.classifier import FILE as CLASSIFIER
 from allpairs.learner.pipelines.mining.classifier import TextClassifier, passing_rows, probabilities
@@ -85,7 +85,7 @@ def _classifier(
 
 
 def wrong_of(
-    run: Run, texts: MiningTexts, questions: Sequence[AnsweredQuestion], n: int, rng: np.random.Generator
+    run: Run, texts: MiningTexts, questions: Sequence[PassageAnswer], n: int, rng: np.random.Generator
 ) -> list[list[str]] | None:
     """Construct n wrong second texts for each of these pairs; None if the task cannot construct any."""
     if not questions:

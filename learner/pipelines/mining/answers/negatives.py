@@ -11,7 +11,7 @@ from allpairs.learner.metrics.text import squad_form
 from allpairs.learner.pipelines.mining.answers.entities import EntityTagger
 
 
-class AnsweredQuestion(NamedTuple):
+class PassageAnswer(NamedTuple):
     """A question with a passage and an answer, right or wrong."""
 
     question: str
@@ -20,8 +20,8 @@ class AnsweredQuestion(NamedTuple):
 
 
 def wrong_answers(
-    questions: Sequence[AnsweredQuestion], tagger: EntityTagger, n: int, rng: np.random.Generator
-) -> list[list[AnsweredQuestion]]:
+    questions: Sequence[PassageAnswer], tagger: EntityTagger, n: int, rng: np.random.Generator
+) -> list[list[PassageAnswer]]:
     """Return, for each question, its passage with up to n other spans as answers, drawn at random.
 
     A span that shares all its words with a right answer of the question, or contains all of them, may be right and is
@@ -38,7 +38,7 @@ def wrong_answers(
     return wrong
 
 
-def _place(question: AnsweredQuestion) -> tuple[str, str]:
+def _place(question: PassageAnswer) -> tuple[str, str]:
     return identity(question.question), identity(question.passage)
 
 
@@ -54,8 +54,8 @@ def _other_spans(passage: str, answers: Collection[frozenset[str]], tagger: Enti
 
 
 def wrong_passages(
-    questions: Sequence[AnsweredQuestion], passages: Sequence[str], n: int, rng: np.random.Generator
-) -> list[list[AnsweredQuestion]]:
+    questions: Sequence[PassageAnswer], passages: Sequence[str], n: int, rng: np.random.Generator
+) -> list[list[PassageAnswer]]:
     """Return, for each question, its right answer with up to n other passages, drawn at random.
 
     Passages are other if their texts differ from those of the question's right pairs (see `identity`); one may still

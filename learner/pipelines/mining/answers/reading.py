@@ -17,7 +17,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.metrics.text import squad_form
 from allpairs.learner.pipelines.mining.answers.entities import EntityTagger
-from allpairs.learner.pipelines.mining.answers.negatives import AnsweredQuestion, wrong_answers, wrong_passages
+from allpairs.learner.pipelines.mining.answers.negatives import PassageAnswer, wrong_answers, wrong_passages
 from allpairs.learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
 
 ANSWER = "answer"
@@ -69,7 +69,7 @@ def _chunks(source: Path, tagger: EntityTagger, progress: Progress) -> Iterator[
         yield rows
 
 
-def read_answered(path: Path) -> list[AnsweredQuestion]:
+def read_answered(path: Path) -> list[PassageAnswer]:
     """Return the questions of a table with answers and passages. Raises InputError, which names row and column."""
     questions = []
     for row in read_rows(path, SEED_COLUMNS):
@@ -77,11 +77,11 @@ def read_answered(path: Path) -> list[AnsweredQuestion]:
         if empty is not None:
             raise bad("the text is empty; remove the row", path, row.number, empty)
         question, answer, passage = row.values
-        questions.append(AnsweredQuestion(question, passage, answer))
+        questions.append(PassageAnswer(question, passage, answer))
     return questions
 
 
-def questions_as_pairs(questions: Sequence[AnsweredQuestion]) -> list[tuple[str, str]]:
+def questions_as_pairs(questions: Sequence[PassageAnswer]) -> list[tuple[str, str]]:
     """Return the questions, and each answer and passage as one text."""
     return [(question.question, answer_with_passage(question.answer, question.passage)) for question in questions]
 
@@ -95,7 +95,7 @@ def rows_of_answers(texts: TextList) -> dict[tuple[str, str], list[int]]:
 
 
 def wrong_texts(
-    questions: Sequence[AnsweredQuestion],
+    questions: Sequence[PassageAnswer],
     passages: Sequence[str],
     tagger: EntityTagger,
     n: int,
@@ -111,13 +111,11 @@ def wrong_texts(
     return [[answer_with_passage(question.answer, question.passage) for question in wrong] for wrong in chosen]
 
 
-def write_answered(path: Path, questions: Sequence[AnsweredQuestion]) -> None:
+def write_answered(path: Path, questions: Sequence[PassageAnswer]) -> None:
     """Write the questions to the file."""
     path.write_text(json.dumps(questions), encoding="utf-8")
 
 
-def load_answered(path: Path) -> list[AnsweredQuestion]:
+def load_answered(path: Path) -> list[PassageAnswer]:
     """Return what `write_asked` wrote; empty if there is no such file."""
-    return (
-        [AnsweredQuestion(*values) for values in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
-    )
+    return [PassageAnswer(*values) for values in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []

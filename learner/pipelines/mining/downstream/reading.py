@@ -11,7 +11,7 @@ from allpairs.learner.light.catalog.backbones import ReaderSettings
 from allpairs.learner.light.catalog.mining import MiningConfig
 from allpairs.learner.metrics.text import exact_match, token_f1
 from allpairs.learner.models.best_weights import BestWeights
-from allpairs.learner.pipelines.mining.answers.negatives import AnsweredQuestion
+from allpairs.learner.pipelines.mining.answers.negatives import PassageAnswer
 from allpairs.learner.pipelines.mining.answers.reading import ANSWER, PASSAGE, START
 from allpairs.learner.pipelines.mining.development import best_model, watch_of
 from allpairs.learner.pipelines.mining.downstream.added import Added
@@ -43,7 +43,7 @@ class AnswerReading:
         return _figures(reader, self.test, settings, part_of(progress, 0.5, 1.0))
 
 
-def _answers(questions: Iterable[AnsweredQuestion]) -> dict[tuple[str, str], list[str]]:
+def _answers(questions: Iterable[PassageAnswer]) -> dict[tuple[str, str], list[str]]:
     """Return the right answers of each question on a passage: in several rows it has several."""
     answers: dict[tuple[str, str], list[str]] = {}
     for question in questions:
@@ -79,7 +79,7 @@ def _mined(added: Added) -> list[Example]:
     ]
 
 
-def _with_start(questions: Iterable[AnsweredQuestion]) -> list[Example]:
+def _with_start(questions: Iterable[PassageAnswer]) -> list[Example]:
     """Return the questions whose answer occurs in the passage, with its first occurrence."""
     return [
         Example(question.question, question.passage, question.answer, question.passage.index(question.answer))

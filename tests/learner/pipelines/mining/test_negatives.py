@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allpairs.learner.pipelines.mining.answers.entities import PatternTagger
-from allpairs.learner.pipelines.mining.answers.negatives import AnsweredQuestion, wrong_answers, wrong_passages
+from allpairs.learner.pipelines.mining.answers.negatives import PassageAnswer, wrong_answers, wrong_passages
 
 PASSAGE = "In 1999 Kofi Annan met Mary Robinson in New York. Annan left York on 5 May with $20. Annan spoke."
-ASKED = AnsweredQuestion("Who met Mary Robinson?", PASSAGE, "Kofi Annan")
+ASKED = PassageAnswer("Who met Mary Robinson?", PASSAGE, "Kofi Annan")
 OTHERS = {"1999", "Mary Robinson", "New York", "York", "5 May", "$20"}
 
 
@@ -56,7 +56,7 @@ def test_every_wrong_answer_is_as_likely() -> None:
 
 @given(st.lists(st.sampled_from(["p", "p  ", "q", "r", "s"]), max_size=8), st.integers(0, 6), st.integers(0, 99))
 def test_the_passages_that_are_wrong(passages: list[str], n: int, seed: int) -> None:
-    asked = [AnsweredQuestion("x", "p", "a"), AnsweredQuestion("y", " q", "b"), AnsweredQuestion("y ", "r", "c")]
+    asked = [PassageAnswer("x", "p", "a"), PassageAnswer("y", " q", "b"), PassageAnswer("y ", "r", "c")]
     right = {"x": {"p"}, "y": {"q", "r"}}
     found = wrong_passages(asked, passages, n, rng(seed))
     assert found == wrong_passages(asked, passages, n, rng(seed))
@@ -68,7 +68,7 @@ def test_the_passages_that_are_wrong(passages: list[str], n: int, seed: int) -> 
 
 
 def test_every_other_passage_is_as_likely() -> None:
-    asked = [AnsweredQuestion("x", "p", "a")] * 3000
+    asked = [PassageAnswer("x", "p", "a")] * 3000
     drawn = Counter(one.passage for [one] in wrong_passages(asked, ["p", "p ", "q", "r", "s"], 1, rng()))
     assert set(drawn) == {"q", "r", "s"}
     assert all(abs(count - 1000) < 130 for count in drawn.values())  # 5 standard deviations
