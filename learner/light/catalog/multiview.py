@@ -1,6 +1,6 @@
 """The configuration of multi-view re-ranking (Ju, Yang and Wang 2021). The paper's values are in the descriptions."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -76,14 +76,6 @@ class FirstStage(Section):
 
 class RerankerSettings(Training):
     """The model that reads query and passage, and answers `true` or `false`."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_earlier_versions(cls, values: Any) -> Any:
-        """Drop settings that were taken out, where they are off: jobs that wait have them."""
-        if not isinstance(values, dict):
-            return values
-        return {key: value for key, value in values.items() if value or key not in ("clip_apart", "residual")}
 
     backbone: str = Field(
         "all-MiniLM-L6-v2",

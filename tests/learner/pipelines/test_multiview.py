@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from allpairs.db.errors import InputError
 from allpairs.learner.backbones.reranking.training import Row
-from allpairs.learner.light.catalog.multiview import MultiViewConfig
 from allpairs.learner.pipelines.multiview import lists
 from allpairs.learner.pipelines.multiview.formats import (
     JudgedPassage,
@@ -170,12 +168,3 @@ def test_a_list_on_disk_is_read_by_row(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(table) == 10 and table.all() == [f"text {n}" for n in range(10)]
     assert table.take([9, 0, 4, 4]) == ["text 9", "text 0", "text 4", "text 4"]
     assert table.rows_of(["i0", "i5", "none"]) == {"i0": 0, "i5": 5}
-
-
-def test_waiting_jobs_keep_removed_settings_that_are_off() -> None:
-    before = MultiViewConfig().model_dump()
-    before["model"] |= {"clip_apart": False, "residual": False}
-    assert MultiViewConfig.model_validate(before) == MultiViewConfig()
-    before["model"]["residual"] = True
-    with pytest.raises(ValidationError, match="residual"):
-        MultiViewConfig.model_validate(before)
