@@ -2,13 +2,13 @@
 
 from allpairs.learner.pipelines.multiview.all_pairs import measure_all_pairs
 from allpairs.learner.pipelines.multiview.first import find_candidates
-from allpairs.learner.pipelines.multiview.inputs import check_inputs, read_inputs
+from allpairs.learner.pipelines.multiview.inputs import check_multiview_inputs, read_inputs
 from allpairs.learner.pipelines.multiview.results import write_ranking_results
 from allpairs.learner.pipelines.multiview.trainings import train_variants
 from allpairs.learner.pipelines.pipeline import RESULTS, Pipeline, Stage
 
 PIPELINE = Pipeline(
-    check_inputs,
+    check_multiview_inputs,
     [
         Stage("texts", 0.01, read_inputs),
         Stage("candidates", 0.04, find_candidates),

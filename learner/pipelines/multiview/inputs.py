@@ -130,7 +130,7 @@ def is_one_list(run: Run, name: str = "") -> bool:
     return all(query == passage for query, passage in rows)
 
 
-def check_inputs(run: Run) -> None:
+def check_multiview_inputs(run: Run) -> None:
     """Raise InputError if files are unreadable or do not belong together, or a setting is impossible."""
     inputs = run.inputs
     config = run.config

@@ -16,7 +16,7 @@ from allpairs.learner.jobs.data.pipeline_files import write_data
 from allpairs.learner.light.catalog import PIPELINES
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.models.encoder import load_encoder
-from allpairs.learner.pipelines.multiview.inputs import check_inputs
+from allpairs.learner.pipelines.multiview.inputs import check_multiview_inputs
 from allpairs.learner.pipelines.multiview.matched import matcher_search
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.scoring.matcher import FILE, PairModel, load_matcher, save_matcher
@@ -83,4 +83,4 @@ def test_without_a_matcher_the_stage_is_refused() -> None:
     entry = PIPELINES["multi-view-reranking"]
     inputs = entry.inputs.model_validate({"passages": "p", "queries": "q", "qrels": "r"})
     with pytest.raises(InputError, match=r"set inputs\.matcher"):
-        check_inputs(Run(Path(), inputs, entry.config.model_validate({"first_stage": {"kind": "matcher"}})))
+        check_multiview_inputs(Run(Path(), inputs, entry.config.model_validate({"first_stage": {"kind": "matcher"}})))
