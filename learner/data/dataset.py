@@ -138,7 +138,7 @@ def make_dataset(
     split = np.array(splits, dtype=object)
 
     def rows(which: Side, wanted: Split) -> np.ndarray:
-        return np.nonzero((side == which) & ((split == wanted) | (split == Split.BOTH)))[0]
+        return np.nonzero((side == which) & ((split == wanted) | (split == Split.SHARED)))[0]
 
     right = Side.LEFT if symmetric else Side.RIGHT
     return Dataset(
