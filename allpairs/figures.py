@@ -84,11 +84,7 @@ def evaluate(
             labels = as_pairs(audit, Path(folder) / WRITTEN.format("audit"), AUDIT_COLUMNS, MORE_OF_AUDIT)
             estimates = evaluate_audit(model, corpus, labels, seed)
     parts = {field.name for field in fields(Estimate)}
-    return {
-        name: Estimate(**estimate)
-        for name, estimate in estimates.items()
-        if isinstance(estimate, Mapping) and set(estimate) == parts
-    }
+    return {name: Estimate(**one) for name, one in estimates.items() if isinstance(one, Mapping) and set(one) == parts}
 
 
 @checked(
@@ -119,7 +115,7 @@ def evaluate_groups(
     """
     import numpy as np
 
-    from allpairs.learner.files.group_figures import SIZE, SOURCE, codes, figures_of
+    from allpairs.learner.files.group_figures import SIZE, SOURCE, codes, compare_with_entities
 
     count = len(list(found))
     for argument, values in {"true": true, "second": second, "by": by, "name": name}.items():
@@ -129,7 +125,9 @@ def evaluate_groups(
         raise InputError(f"by is {by!r}: give {SIZE!r}, {SOURCE!r}, or a value for each text")
     sides = None if second is None else np.array(second, dtype=bool)
     values = by if isinstance(by, str) else list(by)
-    return figures_of(codes(list(found)), codes(list(true)), sides, values, () if name is None else list(name))
+    return compare_with_entities(
+        codes(list(found)), codes(list(true)), sides, values, () if name is None else list(name)
+    )
 
 
 @checked(
@@ -161,7 +159,7 @@ def draw_audit(
     model = _model(matcher)
     with TemporaryDirectory() as folder, places_as_arguments():
         corpus = read_corpus(left, right, None, Path(folder), training_columns(model))
-        drawn = audit.draw_audit(model, corpus, pairs, seed)
+        drawn = audit.draw_corpus_audit(model, corpus, pairs, seed)
     items = corpus.items
     return pd.DataFrame(
         {
@@ -210,9 +208,9 @@ def simulate(
     """
     import pandas as pd
 
-    from allpairs.learner.files.simulate import checked_settings, simulate_corpus
+    from allpairs.learner.files.simulate import checked_simulation_settings, simulate_corpus
 
-    configuration = checked_settings({**settings, "seed": seed, "evaluation_share": test_fraction})
+    configuration = checked_simulation_settings({**settings, "seed": seed, "evaluation_share": test_fraction})
     with TemporaryDirectory() as folder, places_as_arguments():
         corpus = read_corpus(left, right, gold, Path(folder))
         rows, _ = simulate_corpus(corpus, configuration, rounds, Path(out))

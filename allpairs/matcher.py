@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # the libraries behind them take seconds to load
     import pandas as pd
 
     from allpairs.learner.data.fields import RecordTexts
-    from allpairs.learner.scoring.any_pairs import Seen
+    from allpairs.learner.scoring.any_pairs import EncodedTexts
     from allpairs.learner.scoring.matcher import PairModel
 
     Texts: TypeAlias = "Iterable[str] | pd.DataFrame"
@@ -68,8 +68,7 @@ class Matcher:
     def score(self, left: Texts, right: Texts) -> np.ndarray:
         """Return the score of each pair `left[i]`, `right[i]`, (n,) float32.
 
-        Raises InputError if one list is longer, if a data frame lacks a column, or if the folder lacks what its score
-        needs of the corpus.
+        Raises InputError if one list is longer, or if a data frame has not all columns.
         """
         import numpy as np
 
@@ -105,12 +104,12 @@ class Matcher:
         loaded = self.loaded
         records = self._records(texts, texts if among is None else among)
         left, right = self._see(records)
-        queries = as_left(left.given, loaded.space)
-        right_list = as_right(right.given, loaded.space)
+        queries = as_left(left.repeated_vectors, loaded.space)
+        others = as_right(right.repeated_vectors, loaded.space)
         nothing = np.empty((len(queries), 0), dtype=np.int64)
         nearest = Neighbours(nothing, nothing)
-        if len(right_list):
-            nearest = neighbours(queries, right_list, k + SPARE, symmetric=among is None)
+        if len(others):
+            nearest = neighbours(queries, others, k + SPARE, symmetric=among is None)
         ids = nearest.ids
         score = nearest.scores
         rows = np.repeat(np.arange(len(ids)), ids.shape[1])
@@ -152,25 +151,25 @@ class Matcher:
         from allpairs.learner.files.match import Cut, matches_of, threshold_of
 
         cut = Cut(top, threshold, precision)
-        left_records, *more = self._records(left, *([] if right is None else [right]))
-        table = matches_of(self.loaded, left_records, more[0] if more else None, cut, threshold_of(self.loaded, cut))
-        left_texts = left_records.texts
-        right_texts = (more or [left_records])[0].texts
-        table["left_text"] = [left_texts[row] for row in table["left"]]
-        table["right_text"] = [right_texts[row] for row in table["right"]]
+        one, *more = self._records(left, *([] if right is None else [right]))
+        table = matches_of(self.loaded, one, more[0] if more else None, cut, threshold_of(self.loaded, cut))
+        ours = one.texts
+        theirs = (more or [one])[0].texts
+        table["left_text"] = [ours[row] for row in table["left"]]
+        table["right_text"] = [theirs[row] for row in table["right"]]
         return table
 
-    def _see(self, records: list[RecordTexts]) -> list[Seen]:
-        from allpairs.learner.scoring.any_pairs import see
+    def _see(self, records: list[RecordTexts]) -> list[EncodedTexts]:
+        from allpairs.learner.scoring.any_pairs import encode_texts
 
         sides = zip(records, (True, False), strict=True)
-        return [see(self.loaded, side.read(), of_left, side.fields()) for side, of_left in sides]
+        return [encode_texts(self.loaded, one.read(), of_left, one.fields()) for one, of_left in sides]
 
-    def _records(self, *text_lists: Texts) -> list[RecordTexts]:
+    def _records(self, *given: Texts) -> list[RecordTexts]:
         """Return the left list and maybe the right one with their columns. Raises InputError unless both are alike."""
         from allpairs.records import read_records
 
-        return read_records(self.loaded.columns, text_lists)
+        return read_records(self.loaded.columns, given)
 
     def _p(self, scores: np.ndarray) -> np.ndarray:
         assert self.loaded.layer is not None

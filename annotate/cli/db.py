@@ -30,11 +30,9 @@ def upgrade() -> None:
     """
     for line in close_home():
         remark(line)
-    backups = bring_up_to_date()
-    print(
-        "the tables are already up to date" if backups is None else f"upgraded; back-up of the rows before: {backups}"
-    )
-    if backups is not None:
+    made = bring_up_to_date()
+    print("the tables are already up to date" if made is None else f"upgraded; back-up of the rows before: {made}")
+    if made is not None:
         with reading(make_engine()) as session:
             for process in processes(session):
                 remark(f"{process} may be of the version before: restart it")
@@ -82,10 +80,10 @@ def check() -> None:
 
     Example: allpairs db check
     """
-    problem_list = list(problems(upgraded_engine()))
-    for problem in problem_list:
+    found = list(problems(upgraded_engine()))
+    for problem in found:
         print(problem)
-    if problem_list:
+    if found:
         raise typer.Exit(1)
     print("no damage found")
 
@@ -99,21 +97,21 @@ def collect(
 
     Example: allpairs db collect --dry-run
     """
-    garbage_list = list(garbage(upgraded_engine(), now()))
-    for piece in garbage_list:
+    found = list(garbage(upgraded_engine(), now()))
+    for one in found:
         if not dry_run:
-            remove(piece)
+            remove(one)
         if not as_json:
-            print(f"{megabytes(piece.size):>10}  {piece.place}")
-    size = sum(piece.size for piece in garbage_list)
+            print(f"{megabytes(one.size):>10}  {one.place}")
+    size = sum(one.size for one in found)
     if as_json:
-        print_json({"removed": not dry_run, "bytes": size, "found": [asdict(piece) for piece in garbage_list]})
+        print_json({"removed": not dry_run, "bytes": size, "found": [asdict(one) for one in found]})
     else:
-        print(f"{megabytes(size)} in {len(garbage_list):,} places {'would be removed' if dry_run else 'removed'}")
+        print(f"{megabytes(size)} in {len(found):,} places {'would be removed' if dry_run else 'removed'}")
 
 
-def _print(rows: Rows, path: Path, as_json: bool) -> None:
+def _print(rows: Rows, where: Path, as_json: bool) -> None:
     if as_json:
-        print_json({"path": str(path), "rows": rows})
+        print_json({"path": str(where), "rows": rows})
     else:
-        print(f"{rows['projects']:,} projects, {rows['items']:,} texts and {rows['answers']:,} answers: {path}")
+        print(f"{rows['projects']:,} projects, {rows['items']:,} texts and {rows['answers']:,} answers: {where}")

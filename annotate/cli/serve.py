@@ -108,10 +108,10 @@ def _ready(is_forced: Callable[[], bool]) -> Engine:
         public_urls()
         ensure_demo(engine)
     except Exception as error:
-        message = str(error) if isinstance(error, InputError) else in_words(error)
-        if message is None:
+        said = str(error) if isinstance(error, InputError) else in_words(error)
+        if said is None:
             raise
-        print(f"error: {message}", file=sys.stderr, flush=True)
+        print(f"error: {said}", file=sys.stderr, flush=True)
         os._exit(2 if isinstance(error, InputError) else 1)  # an exception would bury the line in a traceback
     return engine
 
@@ -135,7 +135,7 @@ async def keep_running(keeper: "ProgramKeeper") -> None:
             try:
                 await asyncio.to_thread(keeper.look)  # an unreachable database must not block pages
             except (SQLAlchemyError, OSError):
-                log.exception("could not check for a %s, or could not start one", keeper.program)
+                log.exception("could not check for a %s, or could not start one", keeper.what)
             await asyncio.sleep(LOOK_EVERY)
     finally:
         keeper.stop()
@@ -148,7 +148,7 @@ class ProgramKeeper:
     is_alive: whether one runs, here or elsewhere; began, ended: called with the number of a process of this app's.
     """
 
-    program: str
+    what: str
     command: list[str]
     is_alive: Callable[[], bool]
     began: Callable[[int], None]
@@ -173,7 +173,7 @@ class ProgramKeeper:
         if self.process is None and time.monotonic() >= self.next_start and not self.is_alive():
             self.next_start = time.monotonic() + self.wait
             self.wait = min(2 * self.wait, LONGEST_WAIT)
-            self.process = start_program(self.program, self.command)
+            self.process = start_program(self.what, self.command)
             self.started = time.monotonic()
             self.began(self.process.pid)
 
@@ -212,7 +212,7 @@ def matching_keeper(engine: Engine) -> ProgramKeeper:
     return ProgramKeeper("process that answers `match`", MATCHING, is_alive, lambda pid: None, ended)
 
 
-def start_program(program_name: str, command: list[str]) -> subprocess.Popen[bytes]:
-    log.info("starting a %s", program_name)
+def start_program(what: str, command: list[str]) -> subprocess.Popen[bytes]:
+    log.info("starting a %s", what)
     path = os.pathsep.join([str(HOLDS_US), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path})

@@ -58,19 +58,19 @@ def nothing(one_list: bool, last: int) -> None:
 
 
 @st.fragment
-def review_desk(database: Engine, project_id: int, annotator_name: str, question: str, last: int) -> None:
+def review_desk(database: Engine, project_id: int, who: str, question: str, last: int) -> None:
     """Draw the next pair to settle, if there is one: blind first, then with the answers of others."""
     redraw_after(database, project_id, last)
-    key = f"review_{project_id}_{annotator_name}"
+    key = f"review_{project_id}_{who}"
     later = st.session_state.setdefault(f"{key}_later", set())
-    cases = queue(database, project_id, later)
-    if cases.next is None:
+    found = queue(database, project_id, later)
+    if found.next is None:
         return
-    case = cases.next
-    case_key = f"{key}_{case.left_id}_{case.right_id}"
+    case = found.next
+    here = f"{key}_{case.left_id}_{case.right_id}"
     st.subheader("Pairs to settle", anchor=False)
-    differ = f"{counted(cases.disagreements, 'pair')} with different answers" if cases.disagreements else ""
-    unsure = f"{counted(cases.unsure, 'pair')} left unsure" if cases.unsure else ""
+    differ = f"{counted(found.disagreements, 'pair')} with different answers" if found.disagreements else ""
+    unsure = f"{counted(found.unsure, 'pair')} left unsure" if found.unsure else ""
     waits = ", ".join(filter(None, [differ, unsure]))
     st.caption(f"{waits}. Your answer becomes the label. “Unsure” and audit pairs are not used for training.")
     with st.container(border=True, key="review_case"):
@@ -80,46 +80,46 @@ def review_desk(database: Engine, project_id: int, annotator_name: str, question
             "Your answer",
             LABELS,
             format_func=TITLES.__getitem__,
-            key=case_key,
+            key=here,
             help="The answers of others appear after yours, so that they do not bias it.",
         )
         if chosen is None:
             st.button(
                 "Later",
-                key=f"{case_key}_later",
+                key=f"{here}_later",
                 type="tertiary",
                 icon=":material/schedule:",
                 on_click=later.add,
                 args=((case.left_id, case.right_id),),
             )
             return
-        _others(database, project_id, case, annotator_name)
+        _others(database, project_id, case, who)
         note = st.text_input(
             "Note",
-            key=f"{case_key}_note",
+            key=f"{here}_note",
             max_chars=LONGEST_NOTE,
             placeholder="Reason, for similar pairs later",
             persist_state=DRAFT,
         )
         st.button(
             f"Settle: {TITLES[chosen]}",
-            key=f"{case_key}_settle",
+            key=f"{here}_settle",
             type="primary",
             icon=":material/gavel:",
             on_click=_settle,
-            args=(database, project_id, annotator_name, case, chosen, note),
+            args=(database, project_id, who, case, chosen, note),
         )
 
 
-def _others(database: Engine, project_id: int, case: Case, annotator_name: str) -> None:
+def _others(database: Engine, project_id: int, case: Case, who: str) -> None:
     """Draw each annotator's answer."""
     votes = opinions(database, project_id, case)
     rows = [
         {
-            "annotator": f"{vote.annotator} (you)" if vote.annotator == annotator_name else vote.annotator,
+            "annotator": f"{vote.annotator} (you)" if vote.annotator == who else vote.annotator,
             "answer": TITLES[vote.answer],
             "note": vote.note,
-            "at": f"{vote.time:%Y-%m-%d %H:%M} UTC",
+            "at": f"{vote.at:%Y-%m-%d %H:%M} UTC",
         }
         for vote in votes
     ]
@@ -130,9 +130,9 @@ def _others(database: Engine, project_id: int, case: Case, annotator_name: str) 
             pair_acts(pair_history(database, project_id, case.left_id, case.right_id))
 
 
-def _settle(database: Engine, project_id: int, annotator_name: str, case: Case, answer: AnswerKind, note: str) -> None:
+def _settle(database: Engine, project_id: int, who: str, case: Case, answer: AnswerKind, note: str) -> None:
     with told(st.toast):
-        settle(database, project_id, annotator_name, case, answer, note)
+        settle(database, project_id, who, case, answer, note)
 
 
 main()

@@ -23,7 +23,7 @@ from allpairs.db.corpus.split import split_corpus
 from allpairs.db.domain import Settings
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.loop.corpus_dataset import dataset_of
-from allpairs.learner.loop.round import choose, evaluate, refit
+from allpairs.learner.loop.round import choose, evaluate_dataset, refit
 from allpairs.learner.models.cosine_bert import Labelled, train
 from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
@@ -99,7 +99,7 @@ class Trial:
         vectors = blended(self.dataset, encoder.encode(self.dataset.texts), blend)
         layer = refit(vectors, labelled, BLENDED)
         staged = make_staged(self.dataset, vectors, hard, layer, "auto", np.random.default_rng(self.seed), BLENDED)
-        found = evaluate(self.dataset, vectors, layer=staged.layer, space=BLENDED, rescored=staged.rescored)
+        found = evaluate_dataset(self.dataset, vectors, layer=staged.layer, space=BLENDED, rescored=staged.rescored)
         assert found is not None
         return vectors, layer, float(found.estimates["average_precision"].value or 0.0)
 

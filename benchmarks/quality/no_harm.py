@@ -19,7 +19,7 @@ from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.corpus.split import split_corpus
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.loop.corpus_dataset import dataset_of
-from allpairs.learner.loop.round import evaluate, refit
+from allpairs.learner.loop.round import evaluate_dataset, refit
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scoring.lexical_weights import fit_lexical
@@ -84,7 +84,7 @@ def _nearest(dataset: Dataset, vectors: np.ndarray, number: int) -> Labelled:
 
 
 def _ap(dataset: Dataset, vectors: np.ndarray, rescored: Rescored = NOTHING) -> float:
-    measured = evaluate(dataset, vectors, space=BLENDED, rescored=rescored)
+    measured = evaluate_dataset(dataset, vectors, space=BLENDED, rescored=rescored)
     assert measured is not None
     return float(measured.estimates["average_precision"].value or 0.0)
 

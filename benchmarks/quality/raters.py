@@ -27,7 +27,7 @@ from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.light.rating.agreement import verdict_weight
 from allpairs.learner.light.rating.routing import route_pairs
 from allpairs.learner.loop.corpus_dataset import dataset_of
-from allpairs.learner.loop.round import choose, evaluate, refit
+from allpairs.learner.loop.round import choose, evaluate_dataset, refit
 from allpairs.learner.models.cosine_bert import Labelled, Weighted, train
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
@@ -156,7 +156,7 @@ class Trial:
         layer = refit(vectors, people, BLENDED)
         rng = np.random.default_rng(self.settings.seed)
         staged = make_staged(self.dataset, vectors, people, layer, "auto", rng, BLENDED)
-        found = evaluate(self.dataset, vectors, layer=staged.layer, space=BLENDED, rescored=staged.rescored)
+        found = evaluate_dataset(self.dataset, vectors, layer=staged.layer, space=BLENDED, rescored=staged.rescored)
         assert found is not None
         return vectors, layer, float(found.estimates["average_precision"].value or 0.0)
 

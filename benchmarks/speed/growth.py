@@ -35,7 +35,7 @@ from allpairs.learner.data.dataset import make_dataset
 from allpairs.learner.evaluation import sampling_designs
 from allpairs.learner.evaluation.importance_sampling import estimate_from_strata
 from allpairs.learner.jobs.data.resumable_encoding import encoded
-from allpairs.learner.loop.round import evaluate
+from allpairs.learner.loop.round import evaluate_dataset
 from allpairs.learner.models.cosine_bert import Labelled, train
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scorers.scorer import VectorScorer
@@ -123,7 +123,7 @@ def evaluated(n: int) -> Found:
     """Measure AP over all pairs of n vectors, exactly."""
     with on_disk(n) as vectors, watched() as found:
         dataset = make_dataset([""] * n, ["left"] * n, ["evaluation"] * n, True, positives_of(n))
-        measured = evaluate(dataset, vectors.astype(np.float32), exact=True)
+        measured = evaluate_dataset(dataset, vectors.astype(np.float32), exact=True)
     assert measured is not None
     return {**found, "ap": measured.estimates["average_precision"].as_dict()}
 

@@ -151,7 +151,7 @@ class OwnAnswer:
     answer: AnswerKind
     note: str
     seconds: float | None
-    time: datetime
+    at: datetime
 
 
 def own_answers(

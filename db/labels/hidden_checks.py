@@ -30,7 +30,7 @@ class OwnCheck:
     check: Check
     answer: AnswerKind
     note: str
-    time: datetime
+    at: datetime
 
 
 def checks_before(session: Session, annotator: str, task_ids: Collection[int]) -> dict[int, Check]:

@@ -21,7 +21,7 @@ class Vote:
     annotator: str
     answer: AnswerKind
     note: str
-    time: datetime
+    at: datetime
 
 
 @dataclass(frozen=True)

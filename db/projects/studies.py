@@ -31,7 +31,7 @@ class Rated:
     position: int
     rater: str
     scores: Scores
-    time: datetime
+    at: datetime
 
 
 def add_study(session: Session, study: Study, units: Sequence[Unit]) -> int:

@@ -30,26 +30,26 @@ class Sparse:
     entry with probability 0 is token 0, which every passage has.
     """
 
-    at: np.ndarray
+    tokens: np.ndarray
     mass: np.ndarray
 
     def take(self, rows: np.ndarray) -> "Sparse":
         """Return these questions' tokens."""
-        return Sparse(self.at[rows], self.mass[rows])
+        return Sparse(self.tokens[rows], self.mass[rows])
 
     def hardest(self) -> "Sparse":
         """Return the most likely token alone, with probability 1."""
         best = self.mass.argmax(axis=1)[:, None]
-        return Sparse(np.take_along_axis(self.at, best, 1), np.ones((len(self.at), 1), dtype=np.float32))
+        return Sparse(np.take_along_axis(self.tokens, best, 1), np.ones((len(self.tokens), 1), dtype=np.float32))
 
 
 @dataclass(frozen=True)
 class AskedPassages:
-    """Passages with their questions: question i asks about passage of[i]; start and end locate its answer."""
+    """Passages with their questions: question i asks about passage owners[i]; start and end locate its answer."""
 
     passages: Sequence[str]
     questions: Sequence[str]
-    of: np.ndarray
+    owners: np.ndarray
     start: Sparse
     end: Sparse
 
@@ -60,23 +60,23 @@ def sparsify(probabilities: Tensor, best: int, renormalise: bool = False) -> tup
     The probabilities sum to 1 only if renormalised. Where fewer tokens have any, as in a padded row, the rest is token
     0 with probability 0.
     """
-    mass, at = probabilities.topk(min(best, probabilities.shape[1]), dim=1)
+    mass, tokens = probabilities.topk(min(best, probabilities.shape[1]), dim=1)
     if renormalise:
         mass = mass / mass.sum(dim=1, keepdim=True)
     short = (0, best - mass.shape[1])
     mass = torch.nn.functional.pad(mass, short)
-    at = torch.nn.functional.pad(at, short)
-    at = at.masked_fill(mass == 0, 0)
-    return at.cpu().numpy().astype(np.int64), mass.cpu().numpy().astype(np.float32)
+    tokens = torch.nn.functional.pad(tokens, short)
+    tokens = tokens.masked_fill(mass == 0, 0)
+    return tokens.cpu().numpy().astype(np.int64), mass.cpu().numpy().astype(np.float32)
 
 
-def distillation_loss(logits: Tensor, at: Tensor, mass: Tensor) -> Tensor:
+def distillation_loss(logits: Tensor, tokens: Tensor, mass: Tensor) -> Tensor:
     """Return the cross-entropy of each row, (m,): −Σ mass · log softmax(logits) at these tokens.
 
     logits (m, t); at, mass (m, k). A mass below 1 scales a row's loss. Source: Jia, Lewis and Zettlemoyer (2022),
     equation 3.
     """
-    return -(mass * logits.log_softmax(dim=1).gather(1, at)).sum(dim=1)
+    return -(mass * logits.log_softmax(dim=1).gather(1, tokens)).sum(dim=1)
 
 
 def train_biencoder(
@@ -117,7 +117,7 @@ class _Lesson:
         self.settings = settings
         self.concatenated = concatenated
         self.passages, self.questions = (RowsOnDisk(folder / name, np.int64) for name in ("passages", "questions"))
-        self.at = [RowsOnDisk(folder / f"{side}-at", np.int64) for side in ("start", "end")]
+        self.targets = [RowsOnDisk(folder / f"{side}-at", np.int64) for side in ("start", "end")]
         self.mass = [RowsOnDisk(folder / f"{side}-mass", np.float32) for side in ("start", "end")]
         # Three numbers of each passage are all that is in memory; all questions stand one after another.
         self.tokens = array("q")  # its tokens and those of its questions
@@ -136,21 +136,22 @@ class _Lesson:
     def weights(self) -> np.ndarray:
         return np.asarray(self.asking)
 
-    def add(self, asked: AskedPassages) -> None:
+    def add(self, part: AskedPassages) -> None:
         """Add the passages that have questions."""
-        encoder, (used, of) = self.biencoder.encoder, np.unique(asked.of, return_inverse=True)
-        order = np.argsort(of, kind="stable")
-        passages = encoder.tokens([asked.passages[i] for i in used], self.settings.passage_length + SPECIAL)
-        questions = encoder.tokens([asked.questions[i] for i in order], self.settings.question_length)
-        tokens = np.bincount(of[order], [len(one) for one in questions], len(used)).astype(np.int64)
-        counts = np.bincount(of, minlength=len(used))
+        encoder = self.biencoder.encoder
+        used, owners = np.unique(part.owners, return_inverse=True)
+        order = np.argsort(owners, kind="stable")
+        passages = encoder.tokens([part.passages[i] for i in used], self.settings.passage_length + SPECIAL)
+        questions = encoder.tokens([part.questions[i] for i in order], self.settings.question_length)
+        tokens = np.bincount(owners[order], [len(text_tokens) for text_tokens in questions], len(used)).astype(np.int64)
+        counts = np.bincount(owners, minlength=len(used))
         self.first.extend((len(self.questions) + np.cumsum(counts) - counts).tolist())
         self.asking.extend(counts.tolist())
-        self.tokens.extend(len(one) + int(more) for one, more in zip(passages, tokens, strict=True))
+        self.tokens.extend(len(text_tokens) + int(more) for text_tokens, more in zip(passages, tokens, strict=True))
         self.passages.add(passages)
         self.questions.add(questions)
-        for at, mass, side in zip(self.at, self.mass, (asked.start, asked.end), strict=True):
-            at.add(side.at[order])
+        for token_rows, mass, side in zip(self.targets, self.mass, (part.start, part.end), strict=True):
+            token_rows.add(side.tokens[order])
             mass.add(side.mass[order])
 
     def loss(self, rows: np.ndarray) -> Tensor:
@@ -159,36 +160,36 @@ class _Lesson:
         owner = np.repeat(np.arange(len(rows)), [self.asking[row] for row in rows])
         encoder = self.biencoder.encoder
         with fast_training(self.biencoder.device):
-            ids, mask = encoder.padded([one.tolist() for one in self.passages.take(rows)])
+            ids, mask = encoder.padded([row.tolist() for row in self.passages.take(rows)])
             vectors = encoder.vectors(ids, mask)
-            asked = self.biencoder.asked([one.tolist() for one in self.questions.take(questions)])
-        allowed = own_tokens(mask)
+            question_vectors = self.biencoder.asked([row.tolist() for row in self.questions.take(questions)])
+        allowed = answer_tokens(mask)
         targets = [
-            Sparse(np.stack(at.take(questions)), np.stack(mass.take(questions)))
-            for at, mass in zip(self.at, self.mass, strict=True)
+            Sparse(np.stack(token_rows.take(questions)), np.stack(mass.take(questions)))
+            for token_rows, mass in zip(self.targets, self.mass, strict=True)
         ]
         losses = [
             self._side(vectors, allowed, vector.float(), owner, target)
-            for vector, target in zip(asked, targets, strict=True)
+            for vector, target in zip(question_vectors, targets, strict=True)
         ]
         return (losses[0] + losses[1]).sum()
 
-    def _side(self, vectors: Tensor, allowed: Tensor, asked: Tensor, owner: np.ndarray, target: Sparse) -> Tensor:
+    def _side(self, vectors: Tensor, allowed: Tensor, questions: Tensor, owner: np.ndarray, target: Sparse) -> Tensor:
         """Return the losses (m,) of first or of last tokens."""
-        where = torch.from_numpy(owner).to(vectors.device)
-        at = torch.from_numpy(target.at).to(vectors.device)
+        owners = torch.from_numpy(owner).to(vectors.device)
+        tokens = torch.from_numpy(target.tokens).to(vectors.device)
         if self.concatenated:
-            logits = asked @ vectors.flatten(0, 1).T
+            logits = questions @ vectors.flatten(0, 1).T
             allowed = allowed.flatten().expand_as(logits)
-            at = at + where[:, None] * vectors.shape[1]
+            tokens = tokens + owners[:, None] * vectors.shape[1]
         else:
-            logits = torch.einsum("mtd,md->mt", vectors[where], asked)
-            allowed = allowed[where]
+            logits = torch.einsum("mtd,md->mt", vectors[owners], questions)
+            allowed = allowed[owners]
         logits = logits.masked_fill(~allowed, torch.finfo(logits.dtype).min)
-        return distillation_loss(logits, at, torch.from_numpy(target.mass).to(vectors.device))
+        return distillation_loss(logits, tokens, torch.from_numpy(target.mass).to(vectors.device))
 
 
-def own_tokens(mask: Tensor) -> Tensor:
+def answer_tokens(mask: Tensor) -> Tensor:
     """Return which tokens (n, t) may be an answer: all but padding and the last one, which ends the passage."""
     last = mask.sum(dim=1, keepdim=True) - 1
     return mask & (torch.arange(mask.shape[1], device=mask.device) < last)

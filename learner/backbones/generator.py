@@ -23,7 +23,7 @@ from allpairs.learner.backbones.length_batches import descend_together
 from allpairs.learner.backbones.loading import load_tokenizer, longest
 from allpairs.learner.backbones.pointer import PointerModel
 from allpairs.learner.light.catalog.backbones import GeneratorSettings
-from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, length_blocks
 from allpairs.learner.models.loading import NO_CODE, loading, require_numbers
 from allpairs.learner.models.model_folder import forget_code
 from allpairs.learner.models.tokens import padded, token_ids
@@ -62,7 +62,7 @@ class TextGenerator(Portable):
 
 
 @dataclass(frozen=True)
-class Texts:
+class TokenPairs:
     """Token ids of the source texts, and of the target texts with their end token."""
 
     sources: list[list[int]]
@@ -85,8 +85,8 @@ def load_generator(
     target = torch.device(device or default_device())
     with loading(name) as source, seeded(seed, target):
         tokenizer = load_tokenizer(source)
-        alone = AutoConfig.from_pretrained(source, **NO_CODE).model_type == "bert"
-        model = with_new_decoder(source, tokenizer, decoder_layers, copying) if alone else load_pair(source)
+        is_encoder = AutoConfig.from_pretrained(source, **NO_CODE).model_type == "bert"
+        model = with_new_decoder(source, tokenizer, decoder_layers, copying) if is_encoder else load_pair(source)
         require_numbers(model)
         if model.generation_config.decoder_start_token_id is None:
             raise ValueError("its configuration has no decoder_start_token_id: add one, or name another model")
@@ -121,7 +121,7 @@ def train_generator(
     """
     if not len(sources):
         raise InputError("there are no pairs: training a generator needs texts and what to write from them")
-    losses = _TextLosses(generator, read_texts(generator, sources, targets, settings))
+    losses = _TextLosses(generator, tokenize_pairs(generator, sources, targets, settings))
     new = ("decoder.", "pointer.") if generator.model.config.model_type == "encoder-decoder" else ()
     descend_together(losses, settings, progress, dict.fromkeys(new, settings.decoder_rate), watch)
 
@@ -131,7 +131,7 @@ class _TextLosses:
     """As `RowLosses`: a row is a pair of texts, with a loss for each target token."""
 
     generator: TextGenerator
-    texts: Texts
+    texts: TokenPairs
 
     @property
     def network(self) -> nn.Module:
@@ -161,27 +161,27 @@ def nll(
 
     The end token counts. A pair's value does not depend on the other pairs.
     """
-    found = np.empty(len(sources), dtype=np.float32)
+    values = np.empty(len(sources), dtype=np.float32)
     if not len(sources):
-        return found
-    texts = read_texts(generator, sources, targets, settings)
+        return values
+    texts = tokenize_pairs(generator, sources, targets, settings)
     generator.model.eval()
-    done = 0
+    count = 0
     with torch.inference_mode():
-        for rows in blocks(texts.lengths, BUDGETS.get(generator.device.type, SMALL_BUDGET)):
+        for rows in length_blocks(texts.lengths, BUDGETS.get(generator.device.type, SMALL_BUDGET)):
             losses = losses_of(generator, texts, rows).sum(dim=1).cpu().numpy()
-            found[rows] = losses / [len(texts.targets[i]) for i in rows]
-            done += len(rows)
-            progress("read", done / len(found))
-    return found
+            values[rows] = losses / [len(texts.targets[i]) for i in rows]
+            count += len(rows)
+            progress("read", count / len(values))
+    return values
 
 
 def token_losses(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the negative log-likelihood of each label (…), float32, 0 for padding; logits (…, words)."""
-    each = nn.functional.cross_entropy(
+    losses = nn.functional.cross_entropy(
         logits.float().flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="none"
     )
-    return each.view(labels.shape)
+    return losses.view(labels.shape)
 
 
 def generate(
@@ -199,7 +199,7 @@ def generate(
 def generate_several(
     generator: TextGenerator,
     sources: Sequence[str],
-    each: int,
+    copies: int,
     settings: GeneratorSettings,
     progress: Progress = no_progress,
     seed: int = 0,
@@ -209,25 +209,25 @@ def generate_several(
 
     Every source is read once.
     """
-    order = sorted(range(len(sources)), key=lambda at: len(sources[at]))  # similar lengths are written together
-    size = max(1, WRITTEN // each)
-    parts = [([sources[at] for at in order[part]], seed + part.start * each) for part in slices(len(sources), size)]
-    found = (engine or default_engine()).map(_writing, (generator, each, settings), parts, "write", progress)
-    written = dict(zip(order, (texts for some in found for texts in some), strict=True))
-    return [written[at] for at in range(len(sources))]
+    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))  # similar lengths are written together
+    size = max(1, WRITTEN // copies)
+    parts = [([sources[i] for i in order[part]], seed + part.start * copies) for part in slices(len(sources), size)]
+    parts_written = (engine or default_engine()).map(_writing, (generator, copies, settings), parts, "write", progress)
+    written = dict(zip(order, (texts for part_texts in parts_written for texts in part_texts), strict=True))
+    return [written[i] for i in range(len(sources))]
 
 
 def _writing(
-    generator: TextGenerator, each: int, settings: GeneratorSettings
+    generator: TextGenerator, copies: int, settings: GeneratorSettings
 ) -> Work[tuple[list[str], int], list[list[str]]]:
     """Return the work that runs `generate_several` on a part of the sources with a seed."""
-    return lambda part, progress: _write(generator, part[0], each, settings, progress, part[1])
+    return lambda part, progress: _write(generator, part[0], copies, settings, progress, part[1])
 
 
 def _write(
     generator: TextGenerator,
     sources: Sequence[str],
-    each: int,
+    copies: int,
     settings: GeneratorSettings,
     progress: Progress,
     seed: int,
@@ -235,19 +235,19 @@ def _write(
     read = tokens_of(generator, sources, settings.source_length)
     written: list[list[str]] = [[] for _ in sources]
     config = decoding(generator, settings)
-    done = 0
-    config.num_return_sequences = each
+    count = 0
+    config.num_return_sequences = copies
     generator.model.eval()
     with torch.inference_mode(), seeded(seed, generator.device):
-        for rows in _batches(read, writers(generator, max(config.num_beams, each))):
+        for rows in _batches(read, writers(generator, max(config.num_beams, copies))):
             inputs = inputs_of(generator, [read[i] for i in rows])
             with fast_reading(generator.device):
                 ids = generator.model.generate(**inputs, generation_config=config)
             texts = generator.tokenizer.batch_decode(ids, skip_special_tokens=True)
-            for at, text in enumerate(texts):
-                written[rows[at // each]].append(text.strip())
-            done += len(rows)
-            progress("write", done / len(sources))
+            for i, text in enumerate(texts):
+                written[rows[i // copies]].append(text.strip())
+            count += len(rows)
+            progress("write", count / len(sources))
     return written
 
 
@@ -271,13 +271,13 @@ def decoding(generator: TextGenerator, settings: GeneratorSettings) -> Generatio
     return config
 
 
-def read_texts(
+def tokenize_pairs(
     generator: TextGenerator, sources: Sequence[str], targets: Sequence[str], settings: GeneratorSettings
-) -> Texts:
+) -> TokenPairs:
     """Tokenize both; a target that begins with the decoder's first token (BERT's [CLS]) continues after it."""
     written = tokens_of(generator, targets, settings.target_length)
     written = [ids[1:] if ids[0] == generator.start and len(ids) > 1 else ids for ids in written]
-    return Texts(tokens_of(generator, sources, settings.source_length), written)
+    return TokenPairs(tokens_of(generator, sources, settings.source_length), written)
 
 
 def tokens_of(generator: TextGenerator, texts: Sequence[str], length: int) -> list[list[int]]:
@@ -293,7 +293,7 @@ def writers(generator: TextGenerator, beams: int) -> int:
 def _batches(tokens: Sequence[list[int]], size: int) -> Iterator[list[int]]:
     """Yield positions of texts of similar length, `size` at a time."""
     order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
-    return (order[at : at + size] for at in range(0, len(order), size))
+    return (order[start : start + size] for start in range(0, len(order), size))
 
 
 def inputs_of(generator: TextGenerator, tokens: list[list[int]]) -> dict[str, Tensor]:
@@ -302,7 +302,7 @@ def inputs_of(generator: TextGenerator, tokens: list[list[int]]) -> dict[str, Te
     return {"input_ids": ids, "attention_mask": mask}
 
 
-def losses_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> Tensor:
+def losses_of(generator: TextGenerator, texts: TokenPairs, rows: np.ndarray) -> Tensor:
     """Return the negative log-likelihood of each target token of these rows, given those before it, (n, t).
 
     Padding has 0.
@@ -314,7 +314,7 @@ def losses_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> Tenso
     )
 
 
-def logits_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+def logits_of(generator: TextGenerator, texts: TokenPairs, rows: np.ndarray) -> tuple[Tensor, Tensor]:
     """Return the logits (m, words) of the m target tokens of these rows, row after row, and the labels (n, t).
 
     Where a single word is a target beside a whole text, most of (n, t) is padding: the output layer, which spans the

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.recomputation import recomputing
 from allpairs.learner.light.catalog.backbones import Training
-from allpairs.learner.models.cross_encoder_input import blocks
+from allpairs.learner.models.cross_encoder_input import length_blocks
 from allpairs.learner.models.training_loop import adamw, take_steps
 from allpairs.learner.models.watch import Watch
 from allpairs.learner.runtime.device import seeded
-from allpairs.learner.runtime.training_group import ALONE, Group, seed_of
+from allpairs.learner.runtime.training_group import SINGLE_PROCESS, Group, seed_of
 from allpairs.learner.runtime.training_launcher import train_together
 
 POOL = 32  # batches whose rows are sorted by length together: near enough to random, with little padding
@@ -75,7 +75,7 @@ def descend(
     progress: Progress = no_progress,
     faster: Mapping[str, float] | None = None,
     watch: Watch | None = None,
-    group: Group = ALONE,
+    group: Group = SINGLE_PROCESS,
     at_once: bool = False,
 ) -> None:
     """Train the network in place, and leave it in evaluation mode.
@@ -93,14 +93,18 @@ def descend(
     optimizer, schedule = adamw(groups, settings.learning_rate, steps, settings.warm_up, settings.weight_decay)
 
     def terms(batch: np.ndarray) -> Iterator[Tensor]:
-        own = group.share(batch)
-        parts = [np.arange(len(own))] if at_once else blocks(lengths[own], BUDGETS.get(device.type, SMALL_BUDGET))
+        share = group.share(batch)
+        parts = (
+            [np.arange(len(share))]
+            if at_once
+            else length_blocks(lengths[share], BUDGETS.get(device.type, SMALL_BUDGET))
+        )
         for part in parts:
-            yield losses.loss(own[part]) * group.size / float(weights[batch].sum())
+            yield losses.loss(share[part]) * group.size / float(weights[batch].sum())
 
-    def watched(step: int, of: int, mean: float) -> None:
+    def watched(step: int, steps: int, mean: float) -> None:
         if watch is not None:
-            watch(step, of, mean)
+            watch(step, steps, mean)
             model.train()
 
     if watch is not None:
@@ -127,7 +131,7 @@ def batches_by_length(lengths: np.ndarray, size: int, rng: np.random.Generator) 
         for start in range(0, len(order), POOL * size):
             part = order[start : start + POOL * size]
             part = part[np.argsort(lengths[part], kind="stable")]
-            passes += [part[at : at + size] for at in range(0, len(part), size)]
+            passes += [part[place : place + size] for place in range(0, len(part), size)]
         yield from (passes[i] for i in rng.permutation(len(passes)))
 
 

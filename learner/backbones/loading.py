@@ -17,15 +17,15 @@ def load_tokenizer(source: str) -> Any:
     return tokenizer
 
 
-def size_of(name: str) -> tuple[int, int]:
+def backbone_size(name: str) -> tuple[int, int]:
     """Return the backbone's number of layers, and how many tokens it reads at once. Raises InputError if it is none."""
     with loading(name) as source:
         config = AutoConfig.from_pretrained(source, **NO_CODE)
         return int(config.num_hidden_layers), longest(config, load_tokenizer(source), MANY)
 
 
-def longest(config: Any, tokenizer: Any, wanted: int) -> int:
-    """Return the maximum length in tokens: the one wanted, or less where the model or its tokenizer takes less."""
+def longest(config: Any, tokenizer: Any, length: int) -> int:
+    """Return the maximum length in tokens: this one, or the limit of the model or its tokenizer if it is lower."""
     reads = getattr(config, "decoder", None) or config
     limits = (getattr(reads, "max_position_embeddings", None), tokenizer.model_max_length)
-    return int(min(wanted, *(limit for limit in limits if limit and limit > 0)))
+    return int(min(length, *(limit for limit in limits if limit and limit > 0)))

@@ -29,7 +29,7 @@ class Opinions:
         return np.asarray((self.scores - calibrated * self.calibration).argmax(axis=1))
 
 
-def questions_of(prompt: str) -> tuple[str, str]:
+def prompt_questions(prompt: str) -> tuple[str, str]:
     """Return the question for a negative opinion and the one for a positive one."""
     positive, negative = (question.strip() for question in prompt.split("|"))
     return negative, positive
@@ -41,18 +41,20 @@ def best_sums(vectors: Tensor, mask: Tensor, start: Tensor, end: Tensor) -> Tens
     vectors (n, t, d); mask (n, t) bool, false for padding, which is never the best; start, end (q, d). Source: Jia,
     Lewis and Zettlemoyer (2022), equation 4.
     """
-    sides = [(vectors @ asked.T).masked_fill(~mask[:, :, None], -torch.inf) for asked in (start, end)]
+    sides = [
+        (vectors @ question_vectors.T).masked_fill(~mask[:, :, None], -torch.inf) for question_vectors in (start, end)
+    ]
     return sides[0].max(dim=1).values + sides[1].max(dim=1).values
 
 
-def product_scores(encoder: TokenEncoder, asked: tuple[Tensor, Tensor], texts: Sequence[str]) -> np.ndarray:
+def product_scores(encoder: TokenEncoder, question_vectors: tuple[Tensor, Tensor], texts: Sequence[str]) -> np.ndarray:
     """Return the scores (n, q) of these texts with questions of these vectors (q, d), for first and last tokens."""
     ids = encoder.tokens(texts)
-    scores = np.empty((len(texts), len(asked[0])), dtype=np.float32)
+    scores = np.empty((len(texts), len(question_vectors[0])), dtype=np.float32)
     with torch.inference_mode():
         for rows in encoder.blocks(ids):
             padded, mask = encoder.padded([ids[i] for i in rows])
-            scores[rows] = best_sums(encoder.vectors(padded, mask), mask, *asked).cpu().numpy()
+            scores[rows] = best_sums(encoder.vectors(padded, mask), mask, *question_vectors).cpu().numpy()
     return scores
 
 
@@ -63,15 +65,15 @@ def rationale_spans(
 
     A span is the position of its first character and the one after its last. A long text is read as when it is scored.
     """
-    found = []
+    spans = []
     limit = longest(biencoder.network.encoder.config, biencoder.tokenizer, MANY)
-    asked = biencoder.asked_many(questions, settings.question_length)
-    for text, start, end in zip(texts, *asked, strict=True):
+    question_vectors = biencoder.asked_many(questions, settings.question_length)
+    for text, start, end in zip(texts, *question_vectors, strict=True):
         read = biencoder.tokenizer(text, return_offsets_mapping=True, truncation=True, max_length=limit)
         with torch.inference_mode():
             vectors = biencoder.encoder.vectors(*biencoder.encoder.padded([read["input_ids"]]))[0]
-        own = torch.tensor([a < b for a, b in read["offset_mapping"]], device=vectors.device)
-        begins, ends = ((vectors @ one).masked_fill(~own, -torch.inf)[None].cpu() for one in (start, end))
+        is_text = torch.tensor([a < b for a, b in read["offset_mapping"]], device=vectors.device)
+        begins, ends = ((vectors @ vector).masked_fill(~is_text, -torch.inf)[None].cpu() for vector in (start, end))
         first, last, _ = best_spans(begins, ends, most)
-        found.append((int(read["offset_mapping"][int(first)][0]), int(read["offset_mapping"][int(last)][1])))
-    return found
+        spans.append((int(read["offset_mapping"][int(first)][0]), int(read["offset_mapping"][int(last)][1])))
+    return spans

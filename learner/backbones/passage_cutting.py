@@ -24,13 +24,13 @@ def passages_of(text: str, limit: int, count: Callable[[str], int]) -> list[Span
     count: returns the number of tokens of a text. A sentence longer than the limit is a passage of its own, which
     `split_at` splits. Source: Jia, Lewis and Zettlemoyer (2022), appendix A.1.
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     for start, end in sentences(text):
-        if found and count(text[found[-1][0] : end]) <= limit:
-            found[-1] = (found[-1][0], end)
+        if spans and count(text[spans[-1][0] : end]) <= limit:
+            spans[-1] = (spans[-1][0], end)
         else:
-            found.append((start, end))
-    return found
+            spans.append((start, end))
+    return spans
 
 
 def windows(tokens: int, size: int, step: int) -> list[Window]:
@@ -42,7 +42,7 @@ def windows(tokens: int, size: int, step: int) -> list[Window]:
     begins = list(range(0, max(1, tokens - size + step), step)) if tokens > size else [0]
     spans = [(begin, min(begin + size, tokens)) for begin in begins]
     borders = [0, *((later[0] + earlier[1]) // 2 for earlier, later in pairwise(spans)), tokens]
-    return [Window(*span, *kept) for span, kept in zip(spans, pairwise(borders), strict=True)]
+    return [Window(*span, *limits) for span, limits in zip(spans, pairwise(borders), strict=True)]
 
 
 def split_at(span: Span, tokens: list[Span], text: str, limit: int) -> list[Span]:
@@ -50,11 +50,11 @@ def split_at(span: Span, tokens: list[Span], text: str, limit: int) -> list[Span
 
     tokens: the span in the text of each of its tokens. A word longer than the limit is split too.
     """
-    found = []
+    parts = []
     first = 0
     while len(tokens) - first > limit:
         after = first + limit
         cut = next((i for i in range(after, first, -1) if text[tokens[i][0] - 1].isspace()), after)
-        found.append((tokens[first][0], tokens[cut - 1][1]))
+        parts.append((tokens[first][0], tokens[cut - 1][1]))
         first = cut
-    return [*found, (tokens[first][0] if found else span[0], span[1])]
+    return [*parts, (tokens[first][0] if parts else span[0], span[1])]

@@ -70,7 +70,7 @@ class PointerModel(EncoderDecoderModel):  # type: ignore[misc]
             decoder_source_ids = input_ids
         assert decoder_source_ids is not None, "a pointer model needs the ids that its encoder read"
         read = encoder_outputs[0]
-        found = self.decoder.bert(
+        output = self.decoder.bert(
             input_ids=decoder_input_ids,
             encoder_hidden_states=read,
             encoder_attention_mask=attention_mask,
@@ -79,7 +79,7 @@ class PointerModel(EncoderDecoderModel):  # type: ignore[misc]
             attention_mask=decoding.get("decoder_attention_mask"),
             position_ids=decoding.get("decoder_position_ids"),
         )
-        states = found.last_hidden_state
+        states = output.last_hidden_state
         words = self.decoder.cls(states)
         scores, gate = self.pointer(states, read)
         ids = decoder_source_ids[:, None].expand(scores.shape)
@@ -88,7 +88,7 @@ class PointerModel(EncoderDecoderModel):  # type: ignore[misc]
         if written is not None:
             scores, gate, ids, real = (part[written] for part in (scores, gate, ids, real))
         logits = _mixed(words.float(), scores, gate, ids, real)
-        return Seq2SeqLMOutput(logits=logits, past_key_values=found.past_key_values)
+        return Seq2SeqLMOutput(logits=logits, past_key_values=output.past_key_values)
 
     def generate(self, input_ids: Tensor, **decoding: Any) -> Any:
         """Write as the library does; it repeats the source's ids for beams and samples."""
@@ -97,7 +97,7 @@ class PointerModel(EncoderDecoderModel):  # type: ignore[misc]
 
 def _mixed(words: Tensor, scores: Tensor, gate: Tensor, ids: Tensor, real: Tensor) -> Tensor:
     """Return log(g · softmax(words) + (1 − g) · copying), (…, words); scores, ids, real: (…, s), gate: (…, 1)."""
-    own = gate.sigmoid()
-    copied = scores.masked_fill(~real, torch.finfo(scores.dtype).min).softmax(-1) * (1 - own)
+    word_share = gate.sigmoid()
+    copied = scores.masked_fill(~real, torch.finfo(scores.dtype).min).softmax(-1) * (1 - word_share)
     ids = ids.masked_fill(~real, 0)
-    return (words.softmax(-1) * own).scatter_add(-1, ids, copied.masked_fill(~real, 0.0)).clamp_min(LEAST).log()
+    return (words.softmax(-1) * word_share).scatter_add(-1, ids, copied.masked_fill(~real, 0.0)).clamp_min(LEAST).log()

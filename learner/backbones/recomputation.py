@@ -11,8 +11,8 @@ from allpairs.learner.runtime.device import fast_training
 
 
 @contextmanager
-def recomputing(model: nn.Module, wanted: bool) -> Iterator[None]:
-    """Return a context in which the model's layers keep only their inputs, if that is wanted.
+def recomputing(model: nn.Module, enabled: bool) -> Iterator[None]:
+    """Return a context in which the model's layers keep only their inputs, if enabled.
 
     A step needs the memory of one layer's activations besides, and a third more time. Source: Chen et al. (2016).
     """
@@ -21,7 +21,7 @@ def recomputing(model: nn.Module, wanted: bool) -> Iterator[None]:
     def contexts() -> tuple[AbstractContextManager[object], AbstractContextManager[object]]:
         return nullcontext(), fast_training(torch.device(device))  # the second pass is outside the step's context
 
-    parts = [part for part in model.modules() if isinstance(part, PreTrainedModel)] if wanted else []
+    parts = [part for part in model.modules() if isinstance(part, PreTrainedModel)] if enabled else []
     for part in parts:
         part.activation_checkpointing_enable({"use_reentrant": False, "context_fn": contexts})
     try:

@@ -35,9 +35,9 @@ class RowsOnDisk:
         """Return the length of each row, (n,) int64."""
         return np.diff(np.fromfile(self.begins, dtype=np.int64))
 
-    def take(self, which: Sequence[int] | np.ndarray) -> list[np.ndarray]:
+    def take(self, numbers: Sequence[int] | np.ndarray) -> list[np.ndarray]:
         """Return these rows, each (length,)."""
-        rows = np.asarray(which, dtype=np.int64)
+        rows = np.asarray(numbers, dtype=np.int64)
         begins = np.memmap(self.begins, dtype=np.int64, mode="r")
         spans = np.stack([begins[rows], begins[rows + 1]], axis=1).tolist()
         if not self.end:  # an empty file cannot be mapped

@@ -16,7 +16,7 @@ from transformers import AutoModel
 
 from allpairs.learner.backbones.loading import load_tokenizer, longest
 from allpairs.learner.backbones.passage_cutting import Window, windows
-from allpairs.learner.backbones.span_reader import Answer, best_spans
+from allpairs.learner.backbones.span_reader import SpanAnswer, best_spans
 from allpairs.learner.backbones.token_encoder import TokenEncoder
 from allpairs.learner.light.catalog.quip import HEADS, Student
 from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
@@ -99,18 +99,20 @@ def room(biencoder: SpanBiencoder, settings: Student) -> int:
     return longest(biencoder.network.encoder.config, biencoder.tokenizer, whole) - SPECIAL
 
 
-def answer_apart(biencoder: SpanBiencoder, questions: Sequence[str], passage: str, settings: Student) -> list[Answer]:
+def answer_apart(
+    biencoder: SpanBiencoder, questions: Sequence[str], passage: str, settings: Student
+) -> list[SpanAnswer]:
     """Return the most likely span of the passage for each question; "" where the passage has no tokens.
 
     A long passage is read in windows, of which the centres are kept; probabilities are over the whole passage.
     """
     vectors, places = passage_vectors(biencoder, passage, settings)
     if not len(places):
-        return [Answer("", 0, -float("inf"))] * len(questions)
-    asked = biencoder.asked_many(questions, settings.question_length)
-    start, end = ((one @ vectors.T).log_softmax(dim=1).cpu() for one in asked)
-    found = zip(*best_spans(start, end, settings.longest_answer), strict=True)
-    return [_answer(passage, places[int(i)][0], places[int(j)][1], float(score)) for i, j, score in found]
+        return [SpanAnswer("", 0, -float("inf"))] * len(questions)
+    question_vectors = biencoder.asked_many(questions, settings.question_length)
+    start, end = ((side @ vectors.T).log_softmax(dim=1).cpu() for side in question_vectors)
+    spans = zip(*best_spans(start, end, settings.longest_answer), strict=True)
+    return [_answer(passage, places[int(i)][0], places[int(j)][1], float(score)) for i, j, score in spans]
 
 
 def passage_vectors(biencoder: SpanBiencoder, passage: str, settings: Student) -> tuple[Tensor, list[tuple[int, int]]]:
@@ -119,14 +121,14 @@ def passage_vectors(biencoder: SpanBiencoder, passage: str, settings: Student) -
     size = room(biencoder, settings)
     cut = windows(len(read["input_ids"]), size, min(settings.window_step, size))
     before, after = _around(biencoder.tokenizer)
-    ids = [before + read["input_ids"][one.begin : one.end] + after for one in cut]
-    kept: list[Tensor] = [torch.empty(0)] * len(cut)
+    ids = [before + read["input_ids"][window.begin : window.end] + after for window in cut]
+    centres: list[Tensor] = [torch.empty(0)] * len(cut)
     with torch.inference_mode():
         for rows in biencoder.encoder.blocks(ids):
             vectors = biencoder.encoder.vectors(*biencoder.encoder.padded([ids[i] for i in rows]))
-            for row, of in zip(rows, vectors, strict=True):
-                kept[row] = _centre(of[len(before) :], cut[row])
-    return torch.cat(kept), [(int(a), int(b)) for a, b in read["offset_mapping"]]
+            for row, window_vectors in zip(rows, vectors, strict=True):
+                centres[row] = _centre(window_vectors[len(before) :], cut[row])
+    return torch.cat(centres), [(int(a), int(b)) for a, b in read["offset_mapping"]]
 
 
 def _centre(vectors: Tensor, window: Window) -> Tensor:
@@ -139,9 +141,9 @@ def _around(tokenizer: Any) -> tuple[list[int], list[int]]:
     return empty[:1], empty[1:]
 
 
-def _answer(passage: str, start: int, end: int, score: float) -> Answer:
+def _answer(passage: str, start: int, end: int, score: float) -> SpanAnswer:
     text = passage[start:end]
-    return Answer(text.strip(), start + len(text) - len(text.lstrip()), score)
+    return SpanAnswer(text.strip(), start + len(text) - len(text.lstrip()), score)
 
 
 def _head(size: int, spread: float) -> nn.Sequential:

@@ -43,7 +43,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SpanAnswer:
     """A span of a passage, where it begins, and the log-probability of its first and last token in their window."""
 
     text: str
@@ -98,9 +98,9 @@ def train_reader(
     """
     with TemporaryDirectory(dir=scratch) as folder:
         stored = WindowsOnDisk(Path(folder))
-        for some in _chunks(examples):
-            windows = cut(reader, [e.question for e in some], [e.passage for e in some], settings)
-            spans = [(e.answer_start, e.answer_start + len(e.answer)) for e in some]
+        for chunk in _chunks(examples):
+            windows = cut(reader, [e.question for e in chunk], [e.passage for e in chunk], settings)
+            spans = [(e.answer_start, e.answer_start + len(e.answer)) for e in chunk]
             stored.add(windows, [windows.target(i, *spans[row]) for i, row in enumerate(windows.rows)])
         if not len(stored):
             raise InputError("there are no examples: training a reader needs questions with answers")
@@ -141,15 +141,15 @@ def answer(
     passages: Sequence[str],
     settings: ReaderSettings,
     progress: Progress = no_progress,
-) -> list[Answer]:
+) -> list[SpanAnswer]:
     """Return the most likely span of each passage for its question, over all windows; "" if it has no tokens."""
-    found: list[Answer] = []
-    for at in range(0, len(questions), CHUNK):
-        asked = questions[at : at + CHUNK]
-        read = passages[at : at + CHUNK]
-        found += _answer_chunk(reader, asked, read, settings)
-        progress("read", len(found) / len(questions))
-    return found
+    answers: list[SpanAnswer] = []
+    for start in range(0, len(questions), CHUNK):
+        chunk_questions = questions[start : start + CHUNK]
+        chunk_passages = passages[start : start + CHUNK]
+        answers += _answer_chunk(reader, chunk_questions, chunk_passages, settings)
+        progress("read", len(answers) / len(questions))
+    return answers
 
 
 def best_spans(start: Tensor, end: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -181,9 +181,9 @@ def _chunks(examples: Iterable[Example]) -> Iterator[list[Example]]:
 
 def _answer_chunk(
     reader: SpanReader, questions: Sequence[str], passages: Sequence[str], settings: ReaderSettings
-) -> list[Answer]:
+) -> list[SpanAnswer]:
     windows = cut(reader, questions, passages, settings)
-    best = [Answer("", 0, -np.inf)] * len(questions)
+    best = [SpanAnswer("", 0, -np.inf)] * len(questions)
     reader.model.eval()
     with torch.inference_mode():
         for rows in windows.tokens.blocks(BUDGETS.get(reader.device.type, SMALL_BUDGET)):
@@ -195,7 +195,7 @@ def _answer_chunk(
             for row, first, last, score in zip(rows, *best_spans(start, end, settings.longest_answer), strict=True):
                 place = windows.rows[row]
                 if score > best[place].score:
-                    best[place] = Answer(*windows.text(row, int(first), int(last), passages[place]), float(score))
+                    best[place] = SpanAnswer(*windows.text(row, int(first), int(last), passages[place]), float(score))
     return best
 
 

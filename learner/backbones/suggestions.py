@@ -5,7 +5,7 @@ from allpairs.learner.backbones.loading import longest
 from allpairs.learner.backbones.reranking.templates import PASSAGE
 from allpairs.learner.light.catalog.backbones import GeneratorSettings
 
-DRAWS = 3  # for each suggestion wanted, since some draws are the same
+DRAWS = 3  # for each suggestion, since some draws are the same
 
 
 def filled(generator: TextGenerator, form: str, passage: str, length: int) -> str:

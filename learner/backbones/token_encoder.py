@@ -11,7 +11,7 @@ from transformers import AutoModel
 
 from allpairs.db.identity import identity
 from allpairs.learner.backbones.loading import MANY, load_tokenizer, longest
-from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, length_blocks
 from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.models.tokens import padded, token_ids
 from allpairs.learner.runtime.device import default_device, fast_reading
@@ -57,8 +57,8 @@ class TokenEncoder:
 
     def blocks(self, ids: Sequence[list[int]]) -> Iterator[np.ndarray]:
         """Yield positions of texts of similar length, to be encoded together."""
-        lengths = np.array([len(one) for one in ids], dtype=np.int64)
-        return blocks(lengths, BUDGETS.get(self.device.type, SMALL_BUDGET))
+        lengths = np.array([len(token_ids) for token_ids in ids], dtype=np.int64)
+        return length_blocks(lengths, BUDGETS.get(self.device.type, SMALL_BUDGET))
 
 
 def load_token_encoder(name: str, device: str | None = None) -> TokenEncoder:

@@ -44,28 +44,28 @@ class Windows:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def inside(self, which: np.ndarray) -> Tensor:
+    def inside(self, numbers: np.ndarray) -> Tensor:
         """Return whether each token of these windows, padded, is of the passage: (n, t) bool."""
-        at = torch.arange(int(self.tokens.lengths[which].max()))
-        spans = torch.tensor([self.passages[i] for i in which])
-        return (at >= spans[:, :1]) & (at < spans[:, 1:])
+        positions = torch.arange(int(self.tokens.lengths[numbers].max()))
+        spans = torch.tensor([self.passages[i] for i in numbers])
+        return (positions >= spans[:, :1]) & (positions < spans[:, 1:])
 
-    def target(self, which: int, start: int, end: int) -> Span:
+    def target(self, number: int, start: int, end: int) -> Span:
         """Return the first and last token of these characters of the passage, or twice the no-answer position.
 
         The latter stands for a span that is not wholly in the window.
         """
-        first, after = self.passages[which]
-        places = self.offsets[which][first:after]
+        first, after = self.passages[number]
+        places = self.offsets[number][first:after]
         touched = [i for i, (a, b) in enumerate(places) if a < end and b > start]
         if not touched or places[0][0] > start or places[-1][1] < end:
-            return int(self.nowhere[which]), int(self.nowhere[which])
+            return int(self.nowhere[number]), int(self.nowhere[number])
         return first + touched[0], first + touched[-1]
 
-    def text(self, which: int, first: int, last: int, passage: str) -> tuple[str, int]:
+    def text(self, number: int, first: int, last: int, passage: str) -> tuple[str, int]:
         """Return the passage's text from this token to that one, stripped, and where it begins."""
-        start = self.offsets[which][first][0]
-        end = self.offsets[which][last][1]
+        start = self.offsets[number][first][0]
+        end = self.offsets[number][last][1]
         text = passage[start:end]
         return text.strip(), start + len(text) - len(text.lstrip())
 
@@ -88,18 +88,23 @@ class WindowsOnDisk:
                 self.columns[name] = RowsOnDisk(self.folder / name, np.int64)
             self.columns[name].add(rows)
         nowhere = windows.nowhere.tolist()
-        self.places.add([(*of, at, *to) for of, at, to in zip(windows.passages, nowhere, targets, strict=True)])
+        self.places.add(
+            [
+                (*passage, position, *to)
+                for passage, position, to in zip(windows.passages, nowhere, targets, strict=True)
+            ]
+        )
 
     def lengths(self) -> np.ndarray:
         """Return the tokens of each window, (w,) int64."""
         return self.columns["input_ids"].lengths()
 
-    def take(self, which: np.ndarray) -> tuple[Windows, np.ndarray]:
+    def take(self, numbers: np.ndarray) -> tuple[Windows, np.ndarray]:
         """Return these windows, without offsets, and their targets (k, 2) int64."""
-        tokens = PairTokens({name: [row.tolist() for row in rows.take(which)] for name, rows in self.columns.items()})
-        places = np.stack(self.places.take(which))
+        tokens = PairTokens({name: [row.tolist() for row in rows.take(numbers)] for name, rows in self.columns.items()})
+        places = np.stack(self.places.take(numbers))
         spans = [(first, after) for first, after in places[:, :2].tolist()]
-        return Windows(tokens, which, spans, [], places[:, 2]), places[:, 3:]
+        return Windows(tokens, numbers, spans, [], places[:, 2]), places[:, 3:]
 
 
 def cut(reader: Reads, questions: Sequence[str], passages: Sequence[str], settings: ReaderSettings) -> Windows:
@@ -121,7 +126,7 @@ def cut(reader: Reads, questions: Sequence[str], passages: Sequence[str], settin
     return Windows(
         PairTokens(columns),
         np.array(read["overflow_to_sample_mapping"], dtype=np.int64),
-        [_where(side, 1) for side in sides],
+        [_span_of(side, 1) for side in sides],
         read["offset_mapping"],
         np.array([_nowhere(ids, tokenizer) for ids in read["input_ids"]], dtype=np.int64),
     )
@@ -133,10 +138,10 @@ def _beginning(tokenizer: Any, text: str, tokens: int) -> str:
     return text if len(places) <= tokens else text[: places[tokens - 1][1]]
 
 
-def _where(sides: Sequence[int | None], side: int) -> Span:
+def _span_of(sides: Sequence[int | None], side: int) -> Span:
     """Return the token range of the sequence of that number; an empty span where there is none."""
-    found = [i for i, this in enumerate(sides) if this == side]
-    return (found[0], found[-1] + 1) if found else (0, 0)
+    positions = [i for i, side_number in enumerate(sides) if side_number == side]
+    return (positions[0], positions[-1] + 1) if positions else (0, 0)
 
 
 def _nowhere(ids: list[int], tokenizer: Any) -> int:

@@ -68,11 +68,11 @@ def evaluate(
         evaluate_audit,
         evaluate_corpus,
         load_model,
-        texts_in_words,
+        repeated_texts_note,
     )
     from allpairs.learner.files.labels import read_training
 
-    method_settings = checked_method(method, sample, base, seed)
+    how = checked_method(method, sample, base, seed)
     if gold is None and audit is None:
         raise InputError("no labels to measure by: give --gold or --audit")
     if audit is not None and method is not None:
@@ -89,9 +89,9 @@ def evaluate(
         if audit is not None:
             result = evaluate_audit(loaded, divided, audit, seed, progress)
         else:
-            result = evaluate_corpus(loaded, divided, method_settings, progress, against, labelled)
+            result = evaluate_corpus(loaded, divided, how, progress, against, labelled)
     print_notes(loaded, divided)
-    if about_texts := texts_in_words(divided):
+    if about_texts := repeated_texts_note(divided):
         typer.echo(about_texts, err=True)
     if out is None and not json:
         result = {name: value for name, value in result.items() if name not in ("curve", "histogram")}

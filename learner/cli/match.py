@@ -48,14 +48,14 @@ def match(
     from allpairs.db.corpus.table_files import require_writable
     from allpairs.learner.files.evaluate import load_model
     from allpairs.learner.files.groups import column_values
-    from allpairs.learner.files.labels import read_labels
+    from allpairs.learner.files.labels import read_label_file
     from allpairs.learner.files.match import Cut, check_cut, equal_in_words, groups_file, match_corpus
     from allpairs.learner.light.groups.grouping import Grouping
 
     for file in (out, groups_file(out)) if groups else (out,):
         keep_inputs(file, left, right, answers)
     corpus = load_corpus(left, right, None, id_column=id_column, text_columns=text_columns(text_column), fewest=1)
-    answered = read_labels(answers, corpus, every=True) if answers else None
+    answered = read_label_file(answers, corpus, with_audit=True) if answers else None
     grouping = Grouping(groups, representative, newest_by) if groups else None
     values = column_values(corpus, newest_by, left, right, id_column) if newest_by else ()
     cut = Cut(top, threshold, precision)
@@ -63,16 +63,16 @@ def match(
     require_writable(out)
     with progress_bar() as progress:
         loaded = load_model(model)
-        summary = match_corpus(loaded, corpus, cut, out, progress, why, grouping, answered, values)
+        found = match_corpus(loaded, corpus, cut, out, progress, why, grouping, answered, values)
     print_notes(loaded, corpus)
     if json:
-        print_result(summary, None)
+        print_result(found, None)
     else:
-        lowest = "" if summary["lowest_score"] is None else f", the lowest score {summary['lowest_score']:.4f}"
-        typer.echo(f"{summary['pairs']} pairs in {out}{lowest}")
-        for note in equal_in_words(summary["equal"], summary["left_out"]):
+        lowest = "" if found["lowest_score"] is None else f", the lowest score {found['lowest_score']:.4f}"
+        typer.echo(f"{found['pairs']} pairs in {out}{lowest}")
+        for note in equal_in_words(found["equal"], found["left_out"]):
             typer.echo(note)
         if groups:
-            typer.echo(f"{summary['groups']} groups in {summary['groups_out']}")
-            if summary["note"]:
-                typer.echo(summary["note"])
+            typer.echo(f"{found['groups']} groups in {found['groups_out']}")
+            if found["note"]:
+                typer.echo(found["note"])

@@ -80,18 +80,18 @@ def terms_of(texts: Sequence[str]) -> CorpusTerms:
     grams = _trigrams().fit([*texts, "\0\0\0"])
     counter = _words().fit([*texts, "none"])
     counts = counter.transform(texts)
-    held = np.asarray(counts.sum(0)).ravel()
+    frequencies = np.asarray(counts.sum(0)).ravel()
     length = np.log1p(np.asarray(counts.sum(1)).ravel())
     return CorpusTerms(
         tuple(grams.get_feature_names_out()),
         grams.idf_.astype(np.float32),
         tuple(counter.get_feature_names_out()),
-        np.log((len(texts) + 1) / np.maximum(held, 1)).astype(np.float32),
+        np.log((len(texts) + 1) / np.maximum(frequencies, 1)).astype(np.float32),
         float(max(length.max(initial=0), 1)),
     )
 
 
-def words_of(text: str) -> list[str]:
+def lowercase_words(text: str) -> list[str]:
     """Return the words of a text in lower case."""
     return WORD.findall(_lowered(text))
 
@@ -106,7 +106,7 @@ def _trigrams(vocabulary: Sequence[str] | None = None) -> TfidfVectorizer:
 
 
 def _words(vocabulary: Sequence[str] | None = None) -> CountVectorizer:
-    return CountVectorizer(analyzer=words_of, binary=True, dtype=np.float32, vocabulary=vocabulary)
+    return CountVectorizer(analyzer=lowercase_words, binary=True, dtype=np.float32, vocabulary=vocabulary)
 
 
 def _as_bytes(terms: Sequence[str]) -> np.ndarray:

@@ -18,8 +18,8 @@ from allpairs.learner.data.lexical_features import Lexicon, lexicon_by
 class Dataset:
     """Texts by row, the rows of each side and split (ascending int64), and the gold positives.
 
-    In a symmetric dataset left and right rows are the same. positives: (k, 2) rows, left before right. given: (k, 3)
-    rows and label, 1 or 0, of the known pairs, with or without the positives that closure implies. records: the texts
+    In a symmetric dataset left and right rows are the same. positives: (k, 2) rows, left before right. known_pairs:
+    (k, 3) rows and label, 1 or 0, with or without the positives that closure implies. records: the texts
     with their columns, if they have several and it is known what these are; `texts` are then what the models read.
     gone_left, gone_right: rows of texts that have been withdrawn. They keep their row, and no side has them.
     """
@@ -31,7 +31,7 @@ class Dataset:
     evaluation_left: np.ndarray
     evaluation_right: np.ndarray
     positives: np.ndarray
-    given: np.ndarray = field(default_factory=lambda: np.empty((0, 3), dtype=np.int64))
+    known_pairs: np.ndarray = field(default_factory=lambda: np.empty((0, 3), dtype=np.int64))
     records: RecordTexts | None = None
     gone_left: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     gone_right: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -52,14 +52,14 @@ class Dataset:
     def evaluation_known(self) -> np.ndarray:
         """The positives and given negatives among evaluation pairs, each once: (k, 2) as `evaluation_positives`."""
         left, right, label = self.evaluation_given.T
-        given = np.searchsorted(self.evaluation_left, left), np.searchsorted(self.evaluation_right, right)
-        return np.unique(np.concatenate([self.evaluation_positives, np.column_stack(given)[label == 0]]), axis=0)
+        positions = np.searchsorted(self.evaluation_left, left), np.searchsorted(self.evaluation_right, right)
+        return np.unique(np.concatenate([self.evaluation_positives, np.column_stack(positions)[label == 0]]), axis=0)
 
     @property
     def evaluation_given(self) -> np.ndarray:
         """The known pairs of evaluation items: (k, 3) rows of the dataset and label."""
-        left, right, _ = self.given.T
-        return self.given[np.isin(left, self.evaluation_left) & np.isin(right, self.evaluation_right)]
+        left, right, _ = self.known_pairs.T
+        return self.known_pairs[np.isin(left, self.evaluation_left) & np.isin(right, self.evaluation_right)]
 
     @property
     def whole_texts(self) -> Sequence[str]:
@@ -127,18 +127,18 @@ def make_dataset(
     splits: Sequence[str],
     symmetric: bool,
     positives: np.ndarray,
-    given: np.ndarray | Sequence[tuple[int, int, bool]] = (),
+    known_pairs: np.ndarray | Sequence[tuple[int, int, bool]] = (),
     records: RecordTexts | None = None,
 ) -> Dataset:
-    """Make the dataset of texts with a side and a split each; positives: (k, 2) rows; given: (k, 3) rows and label.
+    """Make the dataset of texts with a side and a split each; positives: (k, 2) rows; known_pairs: (k, 3) rows, label.
 
     records: the same texts with their columns.
     """
     side = np.array(sides, dtype=object)
     split = np.array(splits, dtype=object)
 
-    def rows(which: Side, wanted: Split) -> np.ndarray:
-        return np.nonzero((side == which) & ((split == wanted) | (split == Split.SHARED)))[0]
+    def rows(list_side: Side, split_name: Split) -> np.ndarray:
+        return np.nonzero((side == list_side) & ((split == split_name) | (split == Split.BOTH)))[0]
 
     right = Side.LEFT if symmetric else Side.RIGHT
     return Dataset(
@@ -149,6 +149,6 @@ def make_dataset(
         rows(Side.LEFT, Split.EVALUATION),
         rows(right, Split.EVALUATION),
         positives.reshape(-1, 2).astype(np.int64),
-        np.array(given, dtype=np.int64).reshape(-1, 3),
+        np.array(known_pairs, dtype=np.int64).reshape(-1, 3),
         records,
     )

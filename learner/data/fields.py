@@ -37,14 +37,14 @@ class RecordTexts:
     @classmethod
     def of_rows(cls, rows: Iterable[Sequence[str]], side: Side, columns: TextColumns) -> "RecordTexts":
         """Return the records of these rows of values, in the order of the side's columns."""
-        made = [joined(row) for row in rows]
-        return cls([text for text, _ in made], [lengths for _, lengths in made], [side] * len(made), columns)
+        records = [joined(row) for row in rows]
+        return cls([text for text, _ in records], [lengths for _, lengths in records], [side] * len(records), columns)
 
-    def __add__(self, other: "RecordTexts") -> "RecordTexts":
+    def __add__(self, appended: "RecordTexts") -> "RecordTexts":
         """Return these texts followed by others with the same columns."""
-        texts = [*self.texts, *other.texts]
-        lengths = [*self.lengths, *other.lengths]
-        return RecordTexts(texts, lengths, [*self.sides, *other.sides], self.columns)
+        texts = [*self.texts, *appended.texts]
+        lengths = [*self.lengths, *appended.lengths]
+        return RecordTexts(texts, lengths, [*self.sides, *appended.sides], self.columns)
 
     def take(self, rows: Sequence[int]) -> "RecordTexts":
         """Return these of the texts."""
@@ -69,17 +69,20 @@ class RecordTexts:
         """
         columns = self.columns if as_trained else self.columns_read
         shared = [column for column in self.columns.columns if None not in (column.left, column.right)]
-        found = [[""] * len(self.texts) for _ in shared]
+        values_by_column = [[""] * len(self.texts) for _ in shared]
         for side, rows in self._rows.items():
             cells = self._cells(rows)
-            for column, values in zip(shared, found, strict=True):
+            for column, values in zip(shared, values_by_column, strict=True):
                 place = column.place(side)
                 assert place is not None  # both lists have the column
                 reading = columns.reading(side, place) or self.columns_read.reading(side, place) or ColumnFormat()
                 plain = plain_values(_at_place(cells, place), column.kind, reading)
                 for row, value in zip(rows, plain, strict=True):
                     values[row] = value
-        return tuple(Field(column.name, column.kind, own) for column, own in zip(shared, found, strict=True))
+        return tuple(
+            Field(column.name, column.kind, column_values)
+            for column, column_values in zip(shared, values_by_column, strict=True)
+        )
 
     @cached_property
     def columns_read(self) -> TextColumns:
@@ -117,18 +120,18 @@ def _at_place(cells: Sequence[Sequence[str]], place: int) -> list[str]:
 
 def joined_fields(left: Sequence[Field], right: Sequence[Field], numbers: tuple[int, int]) -> tuple[Field, ...]:
     """Return the fields of the texts of one list followed by those of another; numbers: of texts in each."""
-    found = {}
+    fields = {}
     for name, kind in {field.name: field.kind for field in (*left, *right)}.items():
         sides = (
-            {field.name: field.values for field in one}.get(name, [""] * n)
-            for one, n in zip((left, right), numbers, strict=True)
+            {field.name: field.values for field in side}.get(name, [""] * n)
+            for side, n in zip((left, right), numbers, strict=True)
         )
-        found[name] = Field(name, kind, [value for values in sides for value in values])
-    return tuple(found.values())
+        fields[name] = Field(name, kind, [value for values in sides for value in values])
+    return tuple(fields.values())
 
 
 def _without(text: str, lengths: Sequence[int] | None, unread: set[int | None]) -> str:
     if not lengths or not unread:
         return text
-    kept = (value for place, value in enumerate(joined_values(text, lengths)) if place not in unread)
-    return BETWEEN_TEXTS.join(filter(None, kept)) or text
+    read = (value for place, value in enumerate(joined_values(text, lengths)) if place not in unread)
+    return BETWEEN_TEXTS.join(filter(None, read)) or text

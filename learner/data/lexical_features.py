@@ -37,8 +37,8 @@ class Lexicon:
     @cached_property
     def has_numbers(self) -> np.ndarray:
         """1 for each text with a number, else 0: (texts,) float32."""
-        has: np.ndarray = np.diff(self.numbers.indptr) > 0
-        return has.astype(np.float32)
+        numbered: np.ndarray = np.diff(self.numbers.indptr) > 0
+        return numbered.astype(np.float32)
 
     def numbers_among(self, words: np.ndarray) -> np.ndarray:
         """Return those of these columns of words that are numbers, in their order."""
@@ -147,6 +147,6 @@ def _hashed(terms: csr_matrix) -> np.ndarray:
     places = rng.integers(DIMENSIONS, size=n)
     hashing = csr_matrix((signs, places, np.arange(n + 1)), (n, DIMENSIONS))  # one number in each row
     hashed: np.ndarray = (terms @ hashing).toarray()
-    wanted = np.sqrt(np.asarray(terms.multiply(terms).sum(1)))
-    found = np.linalg.norm(hashed, axis=1, keepdims=True)
-    return hashed * (wanted / np.maximum(found, 1e-9)).astype(np.float32)
+    lengths = np.sqrt(np.asarray(terms.multiply(terms).sum(1)))
+    hashed_lengths = np.linalg.norm(hashed, axis=1, keepdims=True)
+    return hashed * (lengths / np.maximum(hashed_lengths, 1e-9)).astype(np.float32)

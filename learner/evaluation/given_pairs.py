@@ -35,9 +35,10 @@ def given_figures(dataset: Dataset, scorer: Scorer) -> dict[str, Estimate]:
 
 def why_all_negative(dataset: Dataset) -> str:
     """Return why nothing can be measured or trained if gold names negatives alone; empty if it does not."""
-    if len(dataset.positives) or not len(dataset.given):
+    if len(dataset.positives) or not len(dataset.known_pairs):
         return ""
-    problem = f"no known pair is positive ({len(dataset.given):,} negative), and figures over all pairs need positives"
+    negatives = f"{len(dataset.known_pairs):,} negative"
+    problem = f"no known pair is positive ({negatives}), and figures over all pairs need positives"
     return f"{problem}: add pairs with label 1, or check the column label"
 
 
@@ -45,7 +46,7 @@ def why_none_to_measure(dataset: Dataset) -> str:
     """Return why no known positive is among the evaluation pairs, and what helps."""
     if not len(dataset.positives):
         return why_all_negative(dataset) or "no known pair is a match of two texts: add pairs with label 1"
-    known = np.concatenate([dataset.positives, dataset.given[:, :2]])
+    known = np.concatenate([dataset.positives, dataset.known_pairs[:, :2]])
     groups = len(np.unique(components(len(dataset.texts), known)[dataset.positives[:, 0]]))
     problem = f"none of the {len(dataset.positives):,} known matches is a pair of texts kept for measuring"
     if dataset.symmetric and groups == 1:

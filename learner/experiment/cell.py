@@ -20,7 +20,7 @@ from allpairs.learner.experiment.concat import run_concat
 from allpairs.learner.experiment.encoders import run_encoder
 from allpairs.learner.experiment.spec import MATCHED, Cell, Files
 from allpairs.learner.experiment.starting_vectors import starting_vectors
-from allpairs.learner.loop.simulate import simulate
+from allpairs.learner.loop.simulate import run_simulation
 from allpairs.learner.loop.simulated_labels import composition_of
 from allpairs.learner.models.encoder import load_encoder
 
@@ -92,7 +92,7 @@ def run_cell(cell: Cell, files: Files, out: Path, keep_models: bool, progress: P
         composition = composition_of(_source(cell, out)) if cell.settings.strategy == MATCHED else None
         encoder = load_encoder(cell.settings.encoder)
         start = partial(starting_vectors, out)
-        simulate(corpus, encoder, cell.settings, cell.rounds, folder, progress, composition, development, start)
+        run_simulation(corpus, encoder, cell.settings, cell.rounds, folder, progress, composition, development, start)
     if not keep_models:
         shutil.rmtree(folder / MODEL, ignore_errors=True)
     mark = {"cell": cell.model_dump(mode="json"), "seconds": round(time.monotonic() - started, 1)}

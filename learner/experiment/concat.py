@@ -9,7 +9,7 @@ from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.progress import Progress
 from allpairs.learner.experiment.spec import Concat
 from allpairs.learner.files.evaluate import Method, evaluate_corpus
-from allpairs.learner.files.labels import read_labels
+from allpairs.learner.files.labels import read_label_file
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.scorers.cross_encoder import save_concat, train_concat
 
@@ -22,7 +22,7 @@ def run_concat(
     labels: a file id1, id2, label of train pairs; development: the corpus with the split of a development set, which is
     measured too. Raises InputError if the labels are all of one class.
     """
-    labelled = read_labels(labels, corpus)
+    labelled = read_label_file(labels, corpus)
     scorer = train_concat(concat.backbone, dataset_of(corpus).texts, labelled, concat.settings, progress)
     counts = {"labels": len(labelled), "positives": labelled.positives}
     save_concat(scorer, folder / "model", backbone=concat.backbone, settings=concat.settings.model_dump(), **counts)

@@ -14,9 +14,9 @@ from allpairs.db.domain import Settings
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, part_of
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.files.labels import read_labels
+from allpairs.learner.files.labels import read_label_file
 from allpairs.learner.loop.corpus_dataset import dataset_of
-from allpairs.learner.loop.round import evaluate
+from allpairs.learner.loop.round import evaluate_dataset
 from allpairs.learner.metrics.average_precision import average_precision, curve_from_scores
 from allpairs.learner.models.cosine_bert import Labelled, cosines, train
 from allpairs.learner.models.encoder import Encoder, load_encoder
@@ -38,7 +38,7 @@ def run_encoder(corpus: Corpus, settings: Settings, labels: Path, folder: Path, 
     labels: a file id1, id2, label. Raises InputError if training pairs have fewer than ten labels of a class.
     """
     dataset = dataset_of(corpus)
-    labelled = training_labels(dataset, read_labels(labels, corpus))
+    labelled = training_labels(dataset, read_label_file(labels, corpus))
     encoder = load_encoder(settings.encoder).variant(settings.pooling, settings.distance)
     started = time.monotonic()
     vectors = encoder.encode(dataset.texts, part_of(progress, 0.0, 0.2))
@@ -95,7 +95,7 @@ def _over_all_pairs(
 ) -> float:
     """Train the encoder on all labels; return its average precision over all evaluation pairs, by the cosine."""
     train(encoder, dataset.texts, labelled, settings, part_of(progress, 0.0, 0.5))
-    measured = evaluate(dataset, encoder.encode(dataset.texts, part_of(progress, 0.5, 1.0)), seed=settings.seed)
+    measured = evaluate_dataset(dataset, encoder.encode(dataset.texts, part_of(progress, 0.5, 1.0)), seed=settings.seed)
     assert measured is not None  # there is a positive
     return float(measured.estimates["average_precision"].value or 0.0)
 

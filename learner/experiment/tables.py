@@ -148,7 +148,7 @@ def _counts(dataset: Dataset, left: np.ndarray, right: np.ndarray) -> dict[str, 
     return {
         POSITIVES: _within(dataset.positives, left, right),
         PAIRS: count_pairs(len(left), len(right), dataset.symmetric),
-        NEGATIVES: _within(dataset.given[dataset.given[:, 2] == 0], left, right),
+        NEGATIVES: _within(dataset.known_pairs[dataset.known_pairs[:, 2] == 0], left, right),
     }
 
 

@@ -30,7 +30,7 @@ from allpairs.learner.evaluation.sampling_designs import (
     stratified,
 )
 from allpairs.learner.loop.corpus_dataset import dataset_of
-from allpairs.learner.loop.round import evaluate
+from allpairs.learner.loop.round import evaluate_dataset
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scorers.bertscore_scorer import is_token_scorer, load_token_scorer
@@ -102,12 +102,14 @@ def evaluate_corpus(
         result["weights"] = scorer.weights.as_dict()
     if against is None:
         return result
-    other = dataset_for(against, corpus)
-    base = _measure(other, load_vectors(against, other, progress), Method("exact"), progress).estimates
+    base_dataset = dataset_for(against, corpus)
+    base = _measure(
+        base_dataset, load_vector_scorer(against, base_dataset, progress), Method("exact"), progress
+    ).estimates
     return {
         **result,
-        "against": {name: one.as_dict() for name, one in base.items()},
-        "gain": {name: one.as_dict() for name, one in gains(measured.estimates, base).items()},
+        "against": {name: estimate.as_dict() for name, estimate in base.items()},
+        "gain": {name: estimate.as_dict() for name, estimate in gains(measured.estimates, base).items()},
     }
 
 
@@ -119,7 +121,7 @@ def why_unmeasurable(dataset: Dataset) -> str:
     return "" if len(dataset.evaluation_positives) else nothing
 
 
-def texts_in_words(corpus: Corpus) -> str:
+def repeated_texts_note(corpus: Corpus) -> str:
     """Return that figures are over texts, if some rows repeat one; else nothing."""
     rows = sum(len(item.ids) for item in corpus.items)
     texts = len(corpus.items)
@@ -128,12 +130,18 @@ def texts_in_words(corpus: Corpus) -> str:
     return f"{rows:,} rows have {with_noun(texts, 'different text')}: figures are over these, each pair once"
 
 
-def gains(of: Mapping[str, Estimate], exact: Mapping[str, Estimate]) -> dict[str, Estimate]:
+def gains(estimates: Mapping[str, Estimate], exact: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """Subtract from each figure the exact one of the same name; the interval keeps its width."""
     return {
-        name: Estimate(one.value - other.value, one.low - other.value, one.high - other.value, one.method, one.labels)
-        for name, one in of.items()
-        if name in GAINED and (other := exact.get(name)) is not None
+        name: Estimate(
+            estimate.value - base.value,
+            estimate.low - base.value,
+            estimate.high - base.value,
+            estimate.method,
+            estimate.labels,
+        )
+        for name, estimate in estimates.items()
+        if name in GAINED and (base := exact.get(name)) is not None
     }
 
 
@@ -163,16 +171,16 @@ def evaluate_audit(
     does not score by cosine, and a cross-encoder, which cannot rank all pairs.
     """
     if not has_vectors(model):
-        how = "reads pairs one by one" if reads_pairs(model) else "compares tokens"
-        raise InputError(f"{model} {how}, and --audit ranks all pairs: measure it with --gold")
+        reason = "reads pairs one by one" if reads_pairs(model) else "compares tokens"
+        raise InputError(f"{model} {reason}, and --audit ranks all pairs: measure it with --gold")
     dataset = dataset_for(model, corpus)
-    found = read_audit(labels, corpus, dataset)
-    scorer = load_vectors(model, dataset, progress)
+    audit = read_audit(labels, corpus, dataset)
+    scorer = load_vector_scorer(model, dataset, progress)
     if scorer.space.distance != "cosine":
         raise InputError(
             f"the model scores by {scorer.space.distance}, and --audit ranks by cosine: measure it with --gold"
         )
-    measured = measure_labels(dataset, scorer, found, np.random.default_rng(seed), progress)
+    measured = measure_labels(dataset, scorer, audit, np.random.default_rng(seed), progress)
     return as_result(replace(measured, estimates={**measured.estimates, **given_figures(dataset, scorer)}))
 
 
@@ -185,7 +193,7 @@ def load_scorer(
     tokens, alone or weighted together with the cosine by the labelled pairs.
     """
     if isinstance(model, PairModel):
-        return load_vectors(model, dataset, progress)
+        return load_vector_scorer(model, dataset, progress)
     if is_feature_scorer(model):
         return load_feature_scorer(model, dataset.texts, _evaluated(dataset), labelled, progress)
     if is_token_scorer(model):
@@ -193,11 +201,13 @@ def load_scorer(
     if is_reranker(model):
         return load_rerank_scorer(model, dataset.texts)
     return (
-        load_cross_encoder(model, dataset.texts) if is_cross_encoder(model) else load_vectors(model, dataset, progress)
+        load_cross_encoder(model, dataset.texts)
+        if is_cross_encoder(model)
+        else load_vector_scorer(model, dataset, progress)
     )
 
 
-def load_vectors(model: Model, dataset: Dataset, progress: Progress = no_progress) -> VectorScorer:
+def load_vector_scorer(model: Model, dataset: Dataset, progress: Progress = no_progress) -> VectorScorer:
     """Load a matcher or encoder as the scorer, with the vectors of the dataset's evaluation items."""
     matcher = model if isinstance(model, PairModel) else load_matcher(model)
     vectors = matcher.vectors(dataset, _encode(matcher, dataset, progress), progress)
@@ -208,7 +218,7 @@ def as_result(measured: AllPairs) -> dict[str, Any]:
     """Return the command's result: estimates by name; `positives` is a number if it is known."""
     known = {} if measured.positives is None else {"positives": measured.positives}
     return {
-        **{name: found.as_dict() for name, found in measured.estimates.items()},
+        **{name: estimate.as_dict() for name, estimate in measured.estimates.items()},
         "pairs": measured.pairs,
         **known,
         "strata": measured.strata,
@@ -222,7 +232,7 @@ def _measure(dataset: Dataset, scorer: Scorer, method: Method, progress: Progres
     name = method.name or ("exact" if few or isinstance(scorer, VectorScorer) else STRATIFIED)
     if name == "exact" and isinstance(scorer, VectorScorer):
         insists = method.name == "exact"
-        measured = evaluate(
+        measured = evaluate_dataset(
             dataset, scorer.vectors, progress, scorer.layer, scorer.space, method.seed, insists, scorer.rescored
         )
         assert measured is not None  # there is a positive
@@ -261,8 +271,8 @@ def _every_negative(dataset: Dataset, score: Score) -> Stratum:
     sides = len(dataset.evaluation_left), len(dataset.evaluation_right)
     pairs = count_pairs(*sides, dataset.symmetric)
     if pairs > FEW:
-        what = f"--method exact would read {pairs:,} pairs one by one, more than the {FEW:,} allowed"
-        raise InputError(f"{what}: use stratified or near-random")
+        problem = f"--method exact would read {pairs:,} pairs one by one, more than the {FEW:,} allowed"
+        raise InputError(f"{problem}: use stratified or near-random")
     rows, columns = pairs_numbered(np.arange(pairs), *sides, dataset.symmetric)
     positive = dataset.evaluation_positives
     negative = ~np.isin(rows * sides[1] + columns, positive[:, 0] * sides[1] + positive[:, 1])

@@ -22,7 +22,7 @@ from allpairs.learner.files.evaluate import dataset_for
 from allpairs.learner.files.groups import column_order, group_table
 from allpairs.learner.light.groups.grouping import Grouping
 from allpairs.learner.models.cosine_bert import Labelled
-from allpairs.learner.scoring.explanation import explained
+from allpairs.learner.scoring.explanation import part_lists
 from allpairs.learner.scoring.matcher import PairModel, load_matcher
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import as_left, as_right, scores
@@ -39,7 +39,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Matches:
+class ScoredMatches:
     """The matching pairs of texts, equal ones of two lists first, then the best; p: 1 for these, None without a layer.
 
     equal: (m,) bool.
@@ -56,15 +56,15 @@ def match_corpus(
     cut: Cut,
     out: Path,
     progress: Progress = no_progress,
-    why: bool = False,
+    explain: bool = False,
     grouping: Grouping | None = None,
     answers: Labelled | None = None,
     values: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Write the matching pairs to `out`; return their number and the lowest score. Raises InputError for a bad cut.
 
-    Equal texts match whatever the cut. why: add a column with the parts of each score. grouping: also write groups, to
-    the file beside it that `groups_file` names. answers: as in `group_table`; values: of `column_values`.
+    Equal texts match whatever the cut. explain: add a column with the parts of each score. grouping: also write groups,
+    to the file beside it that `groups_file` names. answers: as in `group_table`; values: of `column_values`.
     """
     require_writable(out)
     check_cut(cut)
@@ -78,7 +78,7 @@ def match_corpus(
     encoded = matcher.encoder.encode(dataset.texts, progress)
     several = _several([item.ids for item in corpus.items], dataset.symmetric)
     matches = _best_matches(matcher, dataset, encoded, _counting(cut, len(several)), threshold, progress)
-    reasons = _reasons(matcher, dataset, encoded, matches.pairs) if why else None
+    reasons = _reasons(matcher, dataset, encoded, matches.pairs) if explain else None
     table, omitted = _table(corpus, matches, reasons)
     scores = matches.pairs.score[~matches.equal]
     result = {
@@ -114,8 +114,8 @@ def equal_in_words(equal: int, omitted: int) -> Iterator[str]:
 def _least(matcher: PairModel, pairs: Pairs, threshold: float) -> float:
     """Return the p, or without one the score, at the threshold; without a threshold that of the last pair."""
     ends = np.append(pairs.score[-1:], [threshold] if threshold > LOWEST else [])  # rounding may put either below
-    held = ends if matcher.layer is None else matcher.layer.probability(ends)
-    return float(held.min(initial=np.inf))
+    values = ends if matcher.layer is None else matcher.layer.probability(ends)
+    return float(values.min(initial=np.inf))
 
 
 def groups_file(out: Path) -> Path:
@@ -153,7 +153,7 @@ def _distinct(records: RecordTexts) -> tuple[RecordTexts, list[list[int]]]:
 
 def _best_matches(
     matcher: PairModel, dataset: Dataset, encoded: np.ndarray, cut: Cut, threshold: float, progress: Progress
-) -> Matches:
+) -> ScoredMatches:
     vectors = matcher.vectors(dataset, encoded, progress)
     space = matcher.space
     left = dataset.evaluation_left
@@ -174,14 +174,14 @@ def _best_matches(
     same_score = rescored.replace(same_left, same_right, scores(vectors, same_left, same_right, space))
     same = Pairs(same_left, same_right, same_score)
     rows = len(dataset.texts)
-    others = best.take(~np.isin(best.keys(rows), same.keys(rows)))
-    others = others.take(slice(None if cut.top is None else max(cut.top - len(same), 0)))
+    unequal = best.take(~np.isin(best.keys(rows), same.keys(rows)))
+    unequal = unequal.take(slice(None if cut.top is None else max(cut.top - len(same), 0)))
     pairs = Pairs(
-        *(np.concatenate([getattr(same, name), getattr(others, name)]) for name in ("left", "right", "score"))
+        *(np.concatenate([getattr(same, name), getattr(unequal, name)]) for name in ("left", "right", "score"))
     )
     equal = np.arange(len(pairs)) < len(same)
     p = None if matcher.layer is None else np.where(equal, 1.0, matcher.layer.probability(pairs.score))
-    return Matches(pairs, p, equal)
+    return ScoredMatches(pairs, p, equal)
 
 
 def _several(ids: Sequence[Sequence[Any]], one_list: bool) -> np.ndarray:
@@ -196,9 +196,9 @@ def _counting(cut: Cut, pairs: int) -> Cut:
 
 def check_cut(cut: Cut) -> None:
     """Raise InputError unless the cut gives exactly one end, within its bounds."""
-    given = [name for name in ("top", "threshold", "precision") if getattr(cut, name) is not None]
-    if len(given) != 1:
-        raise InputError(f"give exactly one of top, threshold and precision (given: {', '.join(given) or 'none'})")
+    ends = [name for name in ("top", "threshold", "precision") if getattr(cut, name) is not None]
+    if len(ends) != 1:
+        raise InputError(f"give exactly one of top, threshold and precision (given: {', '.join(ends) or 'none'})")
     if cut.precision is not None and not 0 < cut.precision <= 1:
         raise InputError(f"precision is a share between 0 and 1, not {cut.precision:g}")
 
@@ -225,7 +225,7 @@ def _score_at_precision(matcher: PairModel, precision: float) -> float:
     return float(scores[reached].min())
 
 
-def _table(corpus: Corpus, matches: Matches, why: Sequence[str] | None) -> tuple[pd.DataFrame, int]:
+def _table(corpus: Corpus, matches: ScoredMatches, reasons: Sequence[str] | None) -> tuple[pd.DataFrame, int]:
     """Return the pairs of ids, and how many are left out because they are many."""
     items = corpus.items
     ids = [item.ids for item in items]
@@ -235,23 +235,25 @@ def _table(corpus: Corpus, matches: Matches, why: Sequence[str] | None) -> tuple
     table = pd.DataFrame({"id1": names.first, "id2": names.second, **columns})
     table["text1"] = [items[row].text for row in left]
     table["text2"] = [items[row].text for row in right]
-    if why is not None:
-        words = [EQUAL] * (len(pairs) - len(why)) + list(why)
+    if reasons is not None:
+        words = [EQUAL] * (len(pairs) - len(reasons)) + list(reasons)
         table["why"] = [words[place] for place in names.text_pair.tolist()]
     return table, omitted_pairs(ids, pairs.left.tolist(), pairs.right.tolist())
 
 
-def _of_ids(matches: Matches, ids: Sequence[Sequence[Any]], one_list: bool) -> tuple[Pairs, IdPairs, dict[str, Any]]:
+def _of_ids(
+    matches: ScoredMatches, ids: Sequence[Sequence[Any]], one_list: bool
+) -> tuple[Pairs, IdPairs, dict[str, Any]]:
     """Return the pairs of texts after each text of one list with itself, their pairs of ids, and columns of these."""
-    alone = _several(ids, one_list)
-    left = np.append(alone, matches.pairs.left)
-    right = np.append(alone, matches.pairs.right)
-    pairs = Pairs(left, right, np.append(np.full(len(alone), np.nan, dtype=np.float32), matches.pairs.score))
+    several = _several(ids, one_list)
+    left = np.append(several, matches.pairs.left)
+    right = np.append(several, matches.pairs.right)
+    pairs = Pairs(left, right, np.append(np.full(len(several), np.nan, dtype=np.float32), matches.pairs.score))
     names = pairs_of_ids(ids, left.tolist(), right.tolist())
-    equal = np.append(np.ones(len(alone), dtype=bool), matches.equal)[names.text_pair]
+    equal = np.append(np.ones(len(several), dtype=bool), matches.equal)[names.text_pair]
     columns: dict[str, Any] = {"score": pairs.score[names.text_pair]}
     if matches.p is not None:
-        columns["p"] = np.append(np.ones(len(alone)), matches.p)[names.text_pair]
+        columns["p"] = np.append(np.ones(len(several)), matches.p)[names.text_pair]
     return pairs, names, columns | {"reason": np.where(equal, EQUAL, MODEL)}
 
 
@@ -261,5 +263,5 @@ def _reasons(matcher: PairModel, dataset: Dataset, encoded: np.ndarray, pairs: P
     first = replace(pairs, score=scores(vectors, pairs.left, pairs.right, matcher.space))
     features = matcher.pair_features(dataset, vectors) if matcher.second else None
     return [
-        ", ".join(map(str, parts)) for parts in explained(matcher, vectors, first, matcher.lexicon(dataset), features)
+        ", ".join(map(str, parts)) for parts in part_lists(matcher, vectors, first, matcher.lexicon(dataset), features)
     ]

@@ -62,46 +62,58 @@ def find_mistakes(
     positives = score(*dataset.evaluation_positives.T)
     threshold = threshold_at(positives, recall)
     strata = near_random(population_of(dataset, base, progress), score, sample, np.random.default_rng(seed), progress)
-    return dataset, int((positives >= threshold).sum()), [_above(one, dataset, threshold) for one in strata]
+    return dataset, int((positives >= threshold).sum()), [_above(stratum, dataset, threshold) for stratum in strata]
 
 
 def _above(stratum: Stratum, dataset: Dataset, threshold: float) -> Mistakes:
     assert stratum.pairs is not None  # the design knows them
-    at = stratum.scores >= threshold
-    rows = dataset.evaluation_left[stratum.pairs.left[at]], dataset.evaluation_right[stratum.pairs.right[at]]
-    return Mistakes(stratum.name, round(stratum.weight * int(at.sum())), Pairs(*rows, stratum.scores[at]))
+    mistaken = stratum.scores >= threshold
+    rows = (
+        dataset.evaluation_left[stratum.pairs.left[mistaken]],
+        dataset.evaluation_right[stratum.pairs.right[mistaken]],
+    )
+    return Mistakes(stratum.name, round(stratum.weight * int(mistaken.sum())), Pairs(*rows, stratum.scores[mistaken]))
 
 
 def write_mistakes(
-    dataset: Dataset, corpus: Corpus, true: int, found: Sequence[Mistakes], n: int, path: Path, rng: np.random.Generator
+    dataset: Dataset,
+    corpus: Corpus,
+    true: int,
+    strata: Sequence[Mistakes],
+    n: int,
+    path: Path,
+    rng: np.random.Generator,
 ) -> int:
     """Write the n most confident mistakes, and a random n of each stratum to check; return the number of rows.
 
     Raises InputError if the file cannot be written.
     """
     rows = []
-    for kind, one, at in (*_confident(found, n), *_sampled(found, n, rng)):
-        left = int(one.pairs.left[at])
-        right = int(one.pairs.right[at])
+    for kind, stratum, position in (*_confident(strata, n), *_sampled(strata, n, rng)):
+        left = int(stratum.pairs.left[position])
+        right = int(stratum.pairs.right[position])
         names = corpus.items[left].ids, corpus.items[right].ids
-        ids, more = [ids[0] for ids in names], [further_ids(ids) for ids in names]
+        ids = [ids[0] for ids in names]
+        more = [further_ids(ids) for ids in names]
         texts = dataset.whole_texts[left], dataset.whole_texts[right]
-        score = f"{one.pairs.score[at]:.6f}"
-        rows.append([*ids, *texts, score, kind, one.name, one.size, true, "", *more])
+        score = f"{stratum.pairs.score[position]:.6f}"
+        rows.append([*ids, *texts, score, kind, stratum.name, stratum.size, true, "", *more])
     write_text(path, csv_text(COLUMNS, rows))
     return len(rows)
 
 
-def _confident(found: Sequence[Mistakes], n: int) -> Iterator[tuple[str, Mistakes, int]]:
-    every = [(float(score), one, at) for one in found for at, score in enumerate(one.pairs.score)]
-    for _, one, at in sorted(every, key=lambda each: -each[0])[:n]:
-        yield CONFIDENT, one, at
+def _confident(strata: Sequence[Mistakes], n: int) -> Iterator[tuple[str, Mistakes, int]]:
+    ranked = [
+        (float(score), stratum, position) for stratum in strata for position, score in enumerate(stratum.pairs.score)
+    ]
+    for _, stratum, position in sorted(ranked, key=lambda row: -row[0])[:n]:
+        yield CONFIDENT, stratum, position
 
 
-def _sampled(found: Sequence[Mistakes], n: int, rng: np.random.Generator) -> Iterator[tuple[str, Mistakes, int]]:
-    for one in found:
-        for at in rng.permutation(len(one.pairs))[:n].tolist():
-            yield SAMPLE, one, at
+def _sampled(strata: Sequence[Mistakes], n: int, rng: np.random.Generator) -> Iterator[tuple[str, Mistakes, int]]:
+    for stratum in strata:
+        for position in rng.permutation(len(stratum.pairs))[:n].tolist():
+            yield SAMPLE, stratum, position
 
 
 def corrected_by(path: Path, rng: np.random.Generator) -> dict[str, Estimate]:

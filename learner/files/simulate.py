@@ -13,13 +13,13 @@ from allpairs.db.domain import Settings
 from allpairs.db.errors import InputError, first_wrong, nearest_of
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.light.catalog import STRATEGIES
-from allpairs.learner.loop.simulate import simulate
+from allpairs.learner.loop.simulate import run_simulation
 from allpairs.learner.loop.simulated_labels import Composition
 from allpairs.learner.models.encoder import load_encoder
-from allpairs.learner.search.nearest import words_of
+from allpairs.learner.search.nearest import search_remarks
 
 
-def checked_settings(values: Mapping[str, Any], named: Callable[[str], str] = str) -> Settings:
+def checked_simulation_settings(values: Mapping[str, Any], named: Callable[[str], str] = str) -> Settings:
     """Return the settings. Raises InputError for a wrong value; named: what its message calls a setting."""
     if (strategy := values.get("strategy", "uncertainty")) not in STRATEGIES:
         raise InputError(f"strategy {strategy!r} is not known; {nearest_of(strategy, STRATEGIES)}")
@@ -54,16 +54,16 @@ def simulate_corpus(
         else split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)
     )
     encoder = load_encoder(settings.encoder)
-    beside = read_split(development, corpus) if development else None
-    rows = simulate(divided, encoder, settings, rounds, out, progress, composition, beside)
+    development_split = read_split(development, corpus) if development else None
+    rows = run_simulation(divided, encoder, settings, rounds, out, progress, composition, development_split)
     return rows, [*divided.notes, *(note for row in rows for note in notes_of(row, settings.neighbours))]
 
 
-def notes_of(row: dict[str, Any], wanted: int) -> Iterator[str]:
-    """Yield what a person should know of a round for which so many neighbours are wanted."""
-    if searched := words_of(row["search"], wanted) if "search" in row else "":
+def notes_of(row: dict[str, Any], neighbours: int) -> Iterator[str]:
+    """Yield notes on a round for people; neighbours: how many each text should have."""
+    if searched := search_remarks(row["search"], neighbours) if "search" in row else "":
         yield f"round {row['round']}: {searched}"
     if not row["trained"]:
         kind = "positive" if row["positives"] else "negative"
-        what = f"round {row['round']}: all {row['labels']} labels are {kind}, and training needs both kinds"
-        yield f"{what}; the figures are those of the pre-trained encoder"
+        problem = f"round {row['round']}: all {row['labels']} labels are {kind}, and training needs both kinds"
+        yield f"{problem}; the figures are those of the pre-trained encoder"

@@ -94,8 +94,8 @@ def best_of(dataset: Dataset, vectors: np.ndarray, rescored: Rescored, progress:
     Items of different splits are paired too: this list neither measures nor trains.
     """
     lists = lists_of(dataset, of_left=True)
-    left = lists.own
-    right = lists.others
+    left = lists.own_rows
+    right = lists.candidates
     found = best_pairs(
         as_left(vectors[left], BLENDED),
         as_right(vectors[right], BLENDED),
@@ -115,7 +115,7 @@ def times_as_many(dataset: Dataset) -> float:
     the ratio of the other list's lengths.
     """
     measuring = len(dataset.evaluation_right)
-    return len(lists_of(dataset, of_left=True).others) / measuring if measuring else 1.0
+    return len(lists_of(dataset, of_left=True).candidates) / measuring if measuring else 1.0
 
 
 def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: int) -> np.ndarray:
@@ -124,7 +124,7 @@ def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: in
     Pairs of withdrawn texts are left out.
     """
     gold = dict.fromkeys(map(tuple, data.dataset.positives.tolist()), 1)
-    gold |= {(left, right): label for left, right, label in data.dataset.given.tolist()}
+    gold |= {(left, right): label for left, right, label in data.dataset.known_pairs.tolist()}
     labels = [label for label in current_labels(session, project_id, cutoff) if label.answer in LABELS]
     left = data.rows(np.array([label.left_id for label in labels], dtype=np.int64)).tolist()
     right = data.rows(np.array([label.right_id for label in labels], dtype=np.int64)).tolist()

@@ -33,7 +33,7 @@ from allpairs.learner.jobs.queue.ownership import require_own, this_run
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.loop.bare import fitted_bare, measured_bare
-from allpairs.learner.loop.round import evaluate, refit
+from allpairs.learner.loop.round import evaluate_dataset, refit
 from allpairs.learner.models.cosine_bert import Labelled, train
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scoring.bare import bare_details
@@ -163,7 +163,7 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
         rescored = round_rescored(project_id, job_id, plan, data)
         layer = layer_of(plan)
         seed = data.settings.seed
-        measured = evaluate(data.dataset, vectors, progress, layer, BLENDED, seed, rescored=rescored)
+        measured = evaluate_dataset(data.dataset, vectors, progress, layer, BLENDED, seed, rescored=rescored)
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:
             add_round_details(round_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())

@@ -59,7 +59,7 @@ def matches(
     number: int,
     threshold: float,
     reranker: str | None = None,
-    clustering: str = USUAL.clustering,
+    clustering: str = USUAL.how,
     representative: str = USUAL.representative,
     newest_by: str = USUAL.newest_by,
     keep: bool = True,
@@ -82,7 +82,7 @@ def find_matches(
     number: int,
     threshold: float,
     reranker: str | None = None,
-    clustering: str = USUAL.clustering,
+    clustering: str = USUAL.how,
     representative: str = USUAL.representative,
     newest_by: str = USUAL.newest_by,
     keep: bool = True,
@@ -116,11 +116,11 @@ def find_matches(
             with reporting(engine, job_id, 1 - share, share) as progress:
                 pairs, order = in_order(reranker, pairs, data.dataset.texts, progress)
         links = _links(data, pairs, matching, layer)
-        groups = with_equal_texts(described(links, pairs.score, clustered(links, wanted.clustering, least)), counts)
+        groups = with_equal_texts(described(links, pairs.score, clustered(links, wanted.how, least)), counts)
         with reading(engine) as session:
             texts = _Texts(session, data, pairs, groups)
             by_column = _order(session, project_id, data, wanted)
-        inside = groups.group_of_text >= 0
+        inside = groups.of >= 0
         sizes = (len(groups.size), int(groups.size.sum()))
         ids = None
         changed = None
@@ -131,13 +131,13 @@ def find_matches(
                 matcher=number,
                 threshold=threshold,
                 p=p,
-                clustering=wanted.clustering,
+                clustering=wanted.how,
                 representative=wanted.representative,
                 newest_by=wanted.newest_by,
                 groups=sizes[0],
                 texts=sizes[1],
             )
-            kept = keep_groups(engine, data.item_ids[inside], groups.group_of_text[inside], update)
+            kept = keep_groups(engine, data.item_ids[inside], groups.of[inside], update)
             ids = kept.ids_of(data.item_ids.tolist())
             changed = len(kept.plan.changes)
         with writing_matches(project_id) as folder:
@@ -270,7 +270,7 @@ class _Texts:
     """Ids, side and text, by row, of the texts that occur in some pairs or groups."""
 
     def __init__(self, session: Session, data: ProjectData, pairs: Pairs, groups: Groups) -> None:
-        rows = np.union1d(np.union1d(pairs.left, pairs.right), np.flatnonzero(groups.group_of_text >= 0))
+        rows = np.union1d(np.union1d(pairs.left, pairs.right), np.flatnonzero(groups.of >= 0))
         items = data.item_ids[rows].tolist()
         names = identifiers_of(session, items)
         dataset = data.dataset

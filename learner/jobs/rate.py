@@ -38,7 +38,7 @@ from allpairs.learner.jobs.route import route_batch
 from allpairs.learner.light.rating.agreement import reason_to_pause
 from allpairs.learner.light.rating.costs import most_cost, price
 from allpairs.learner.light.rating.prompt import Prompt, prompt_for
-from allpairs.learner.outside.waiting import Heed, rest
+from allpairs.learner.outside.waiting import Poll, rest
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.rating import PairRating, Rater
 
@@ -240,7 +240,7 @@ class Pace:
         self._sleep = sleep
         self._next = clock() + self._apart - since_last
 
-    def __call__(self, heed: Heed) -> None:
+    def __call__(self, heed: Poll) -> None:
         """Wait for the next pair's turn; heed: called while it waits."""
         rest(self._next - self._clock(), heed, self._clock, self._sleep)
         self._next = self._clock() + self._apart

@@ -19,7 +19,7 @@ from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
-from allpairs.learner.scoring.any_pairs import Seen, explain_pairs, score_pairs
+from allpairs.learner.scoring.any_pairs import EncodedTexts, explain_pairs, score_pairs
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.scoring.nearest_texts import Lists, lists_of, nearest_rows, text_vector
 
@@ -49,11 +49,11 @@ def find(job_id: str, project_id: int, number: int, text: str, item_id: int | No
             lists = lists_of(data.dataset, of_left)
             if item_id is None:
                 query = _typed(matcher, data, vectors, text, lists, progress)
-                rows = lists.others
+                rows = lists.candidates
             else:
                 row = _row_of(data, item_id)
                 query = vectors[[row]]
-                rows = lists.others[lists.others != row]
+                rows = lists.candidates[lists.candidates != row]
             found, scores = nearest_rows(vectors, query, rows, MOST_HITS, progress)
             asked = _asked(data, text, item_id, query, len(found), of_left)
             found, scores, reasons = _again(matcher, data, vectors, asked, found, scores)
@@ -74,26 +74,31 @@ def _typed(
     return text_vector(data.dataset, vectors, encoder.encode([text]), text, lists, blend_of(matcher))
 
 
-def _asked(data: ProjectData, text: str, item_id: int | None, query: np.ndarray, times: int, of_left: bool) -> Seen:
+def _asked(
+    data: ProjectData, text: str, item_id: int | None, query: np.ndarray, times: int, of_left: bool
+) -> EncodedTexts:
     """Return the text that was typed, or an item with its columns, as the first text of so many pairs."""
     row = None if item_id is None else _row_of(data, item_id)
     shown = text if row is None else data.dataset.texts[row]
     fields = [] if row is None else [field.take([row]) for field in data.dataset.fields]
-    return Seen([shown], query, np.zeros(times, dtype=np.int64), of_left, fields)
+    return EncodedTexts([shown], query, np.zeros(times, dtype=np.int64), of_left, fields)
 
 
 def _again(
-    matcher: StoredModel, data: ProjectData, vectors: np.ndarray, asked: Seen, found: np.ndarray, first: np.ndarray
+    matcher: StoredModel,
+    data: ProjectData,
+    vectors: np.ndarray,
+    asked: EncodedTexts,
+    found: np.ndarray,
+    first: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return the rows found in the order of the whole score, these scores, and why the first of them have theirs."""
+    """Return the rows in the order of the whole score, these scores, and the reasons of the first of them."""
     if not matcher.folder or not len(found):
         return found, first, []
     loaded = load_matcher(str(artifacts() / matcher.folder))
-    if loaded.needs_all:  # of an earlier version, which kept no reference
-        return found, first, []
     texts = [data.dataset.texts[row] for row in found]
     fields = [field.take(found) for field in data.dataset.fields]
-    others = Seen(texts, vectors[found], np.arange(len(found)), not asked.of_left, fields)
+    others = EncodedTexts(texts, vectors[found], np.arange(len(found)), not asked.of_left, fields)
     left, right = (asked, others) if asked.of_left else (others, asked)
     score = first if loaded.second is None else score_pairs(loaded, left, right, *[np.arange(len(found))] * 2)
     order = np.argsort(-score, kind="stable")

@@ -7,7 +7,7 @@ import numpy as np
 from allpairs.db.domain import Distance, Settings
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.loop.round import evaluate, refit
+from allpairs.learner.loop.round import evaluate_dataset, refit
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.bare import bare_details, bare_vectors
@@ -37,6 +37,6 @@ def measured_bare(
 ) -> dict[str, Any]:
     """Return the details of the bare score, with its average precision if there is a gold positive to measure on."""
     bare, layer = fitted_bare(dataset, vectors, blend, labelled, settings.distance)
-    measured = evaluate(dataset, bare, progress, layer, Space(settings.distance, offset=True), settings.seed)
+    measured = evaluate_dataset(dataset, bare, progress, layer, Space(settings.distance, offset=True), settings.seed)
     figure = None if measured is None else measured.estimates["average_precision"].as_dict()
     return bare_details(layer, settings.distance, figure)

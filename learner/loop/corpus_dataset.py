@@ -23,13 +23,13 @@ def dataset_of(corpus: Corpus, columns: TextColumns | None = None) -> Dataset:
         records = RecordTexts(texts, [item.lengths for item in items], sides, columns)
     positives = [(pair.left, pair.right) for pair in corpus.gold if pair.positive]
     closed = corpus.stated == Stated.CLOSED
-    given = [(pair.left, pair.right, pair.positive) for pair in corpus.gold if closed or not pair.closure]
+    known_pairs = [(pair.left, pair.right, pair.positive) for pair in corpus.gold if closed or not pair.closure]
     return make_dataset(
         texts,
         sides,
         [item.split or "" for item in items],
         corpus.kind == Kind.SYMMETRIC,
         np.array(positives, dtype=np.int64),
-        given,
+        known_pairs,
         records,
     )

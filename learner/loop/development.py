@@ -10,13 +10,13 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.evaluation.sampling_designs import Population, near_negatives
 from allpairs.learner.loop.corpus_dataset import dataset_of
-from allpairs.learner.loop.round import evaluate
+from allpairs.learner.loop.round import evaluate_dataset
 from allpairs.learner.scoring.matcher import PairModel
 
 NEAR = "near_negatives"
 
 
-class Development:
+class DevelopmentSet:
     """The evaluation items of another split of the same texts; dataset: the one that is measured anyway.
 
     Raises InputError if the split's evaluation items have no gold positive.
@@ -32,15 +32,15 @@ class Development:
     def measure(self, matcher: PairModel, encoded: np.ndarray, progress: Progress = no_progress) -> dict[str, Any]:
         """Return the figures of a matcher by name; encoded: (texts, d) of the other dataset, by its encoder."""
         new = np.flatnonzero(self.row < 0)
-        own = encoded[self.row]
-        own[new] = matcher.encoder.encode([self.dataset.texts[row] for row in new.tolist()], progress)
-        vectors = matcher.vectors(self.dataset, own, progress)
+        own_encoded = encoded[self.row]
+        own_encoded[new] = matcher.encoder.encode([self.dataset.texts[row] for row in new.tolist()], progress)
+        vectors = matcher.vectors(self.dataset, own_encoded, progress)
         rescored = matcher.rescored(self.dataset, vectors, progress)
-        measured = evaluate(self.dataset, vectors, progress, matcher.layer, matcher.space, rescored=rescored)
+        measured = evaluate_dataset(self.dataset, vectors, progress, matcher.layer, matcher.space, rescored=rescored)
         assert measured is not None  # there is a positive
         figures = {name: estimate.as_dict() for name, estimate in measured.estimates.items()}
         counts = {"pairs": measured.pairs, "evaluation_positives": measured.positives}
-        return {**figures, **counts, **({} if matcher.layer else near_by(self.dataset, own, progress))}
+        return {**figures, **counts, **({} if matcher.layer else near_by(self.dataset, own_encoded, progress))}
 
 
 def near_by(dataset: Dataset, encoded: np.ndarray, progress: Progress = no_progress) -> dict[str, int]:

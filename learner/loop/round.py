@@ -23,7 +23,7 @@ from allpairs.learner.search.nearest import Near, near_pairs
 from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.strategies.basic import strategy
 from allpairs.learner.strategies.caps import with_controls, within_cap
-from allpairs.learner.strategies.pool import Background, Pool, draw_pairs, unscored
+from allpairs.learner.strategies.pool import Background, Pool, draw_training_pairs, unscored
 
 NO_BACKGROUND = Background()
 EXACT_PAIRS = {"cpu": 2 * 10**11, "cuda": 2 * 10**13}  # about half an hour of two cores, or of a GPU (docs/scale.md)
@@ -32,7 +32,7 @@ SAMPLED = 1_000_000  # negatives besides the near ones where there are more pair
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs to label, the most wanted first: rows of the dataset, and the strategy that chose them.
+    """Pairs to label, the most useful first: rows of the dataset, and the strategy that chose them.
 
     near: the near pairs that the strategy chose from, if it asked for them.
     """
@@ -61,16 +61,16 @@ def choose(
     trained one: then the strategy's seed chooses, or without one of its own the setting: the most similar pairs
     (Mussmann, Jia and Liang 2020, section 4.2), half of them or all, and, while all answers are positive, pairs from
     further down; known: keys of the labelled pairs; background: their answers, and what some strategies need besides.
-    Raises InputError if they lack it.
+    Raises InputError if an input is missing.
     """
     name = settings.strategy if _can_rank(layer) else _seed(settings, background.labelled)
     if not len(dataset.train_left) or not len(dataset.train_right):
         return Batch(unscored(*np.empty((2, 0), dtype=np.int64)), name)
-    seen = _seen(settings.strategy, vectors, background)
+    search_vectors = _seen(settings.strategy, vectors, background)
     pool = Pool(
-        lambda: _near(dataset, seen, known, settings, space, rng, progress),
+        lambda: _near(dataset, search_vectors, known, settings, space, rng, progress),
         layer,
-        lambda count, rng: draw_pairs(dataset, known, count, rng),
+        lambda count, rng: draw_training_pairs(dataset, known, count, rng),
         settings.first,
         background,
     )
@@ -129,7 +129,7 @@ def refit(vectors: np.ndarray, labelled: Labelled, space: Space) -> OutputLayer:
     return fit_output_layer(scores(vectors, labelled.left, labelled.right, space), labelled.label)
 
 
-def evaluate(
+def evaluate_dataset(
     dataset: Dataset,
     vectors: np.ndarray,
     progress: Progress = no_progress,

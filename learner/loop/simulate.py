@@ -22,8 +22,8 @@ from allpairs.learner.evaluation.given_pairs import why_none_to_measure
 from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.loop.bare import measured_bare
 from allpairs.learner.loop.corpus_dataset import dataset_of
-from allpairs.learner.loop.development import Development, near_by
-from allpairs.learner.loop.round import choose, evaluate, refit
+from allpairs.learner.loop.development import DevelopmentSet, near_by
+from allpairs.learner.loop.round import choose, evaluate_dataset, refit
 from allpairs.learner.loop.simulated_labels import Composition, Labels
 from allpairs.learner.models.cosine_bert import train
 from allpairs.learner.models.encoder import Encoder
@@ -76,7 +76,7 @@ class _State:
         return VectorScorer(self.vectors, self.matcher.layer, self.matcher.space, rescored)
 
 
-def simulate(
+def run_simulation(
     corpus: Corpus,
     encoder: Encoder,
     settings: Settings,
@@ -99,18 +99,18 @@ def simulate(
     whose figures every round has as `development`. start: returns the pre-trained encoder's vectors of the texts.
     sizes: the pairs of each round, where the settings' first batch and growth do not say. after: called with the
     labels so far, the dataset and what scores its pairs, before the first round and after each.
-    Raises InputError if there is nothing to measure or to train on, or if the strategy lacks what it needs.
+    Raises InputError if there is nothing to measure or to train on, or if an input of the strategy is missing.
     """
     dataset = dataset_of(corpus)
     _check(dataset)
     _check_strategy(dataset, settings, rounds, composition)
     _check_neighbours(len(dataset.train_left), settings.neighbours)
-    beside = Development(development, dataset) if development else None
+    development_set = DevelopmentSet(development, dataset) if development else None
     encoder = encoder.variant(settings.pooling, settings.distance, settings.max_length)
     out.mkdir(parents=True, exist_ok=True)
     _clear(out)
     write_split(corpus, out / "split.csv")
-    simulation = _Simulation(dataset, encoder, settings, beside, progress, start)
+    simulation = _Simulation(dataset, encoder, settings, development_set, progress, start)
     (out / "base.json").write_text(json.dumps(simulation.row, indent=2), encoding="utf-8")
     if after:
         after(simulation.labels, dataset, simulation.state.scorer)
@@ -143,14 +143,14 @@ class _Simulation:
         dataset: Dataset,
         encoder: Encoder,
         settings: Settings,
-        beside: Development | None,
+        development_set: DevelopmentSet | None,
         progress: Progress,
         start: Start,
     ) -> None:
         self.dataset = dataset
         self.encoder = encoder
         self.settings = settings
-        self.beside = beside
+        self.development_set = development_set
         self.progress = progress
         self.base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
         self.rng = np.random.default_rng(settings.seed)
@@ -180,7 +180,7 @@ class _Simulation:
         state = self.state
         known = self.labels.keys(self.dataset)
         with watch.stage("choose"):
-            seen = Background(self.labels.arrays(), self.pretrained, gold_of(self.dataset, known, composition))
+            background = Background(self.labels.arrays(), self.pretrained, gold_of(self.dataset, known, composition))
             batch = choose(
                 self.dataset,
                 state.vectors,
@@ -190,7 +190,7 @@ class _Simulation:
                 self.settings,
                 self.rng,
                 self.progress,
-                seen,
+                background,
                 state.matcher.space,
             )
         self.labels.add(self.dataset, batch.pairs, number)
@@ -214,8 +214,8 @@ class _Simulation:
             layer = refit(vectors, labelled, space)
         with watch.stage("second_stage"):
             use = settings.second_stage
-            own = np.random.default_rng([settings.seed, number, 3])
-            staged = make_staged(dataset, vectors, labelled, layer, use, own, space, progress)
+            rng = np.random.default_rng([settings.seed, number, 3])
+            staged = make_staged(dataset, vectors, labelled, layer, use, rng, space, progress)
         matcher = replace(self.state.matcher, layer=staged.layer, blend=blend, second=staged.second)
         self.state = _State(matcher, encoded, vectors, layer, staged)
 
@@ -223,7 +223,7 @@ class _Simulation:
         scorer = self.state.scorer
         seed = self.settings.seed
         with watch.stage("evaluate"):
-            measured = evaluate(
+            measured = evaluate_dataset(
                 self.dataset, scorer.vectors, self.progress, scorer.layer, scorer.space, seed, rescored=scorer.rescored
             )
         assert measured is not None  # _check found a positive
@@ -231,12 +231,12 @@ class _Simulation:
 
     def _row(self, number: int, watch: Stopwatch, more: dict[str, Any]) -> dict[str, Any]:
         """Return the figures of this round, and of the development set under its name, if there is one."""
-        beside = {}
+        development_figures = {}
         staged = self.state.staged
-        if self.beside:
+        if self.development_set:
             with watch.stage("development"):
-                found = self.beside.measure(self.state.matcher, self.state.encoded, self.progress)
-            beside["development"] = found
+                figures = self.development_set.measure(self.state.matcher, self.state.encoded, self.progress)
+            development_figures["development"] = figures
         row = {
             **{name: estimate.as_dict() for name, estimate in self.measured.estimates.items()},
             "round": number,
@@ -249,7 +249,7 @@ class _Simulation:
         }
         if staged is not None and staged.gain is not None:
             row |= {"second_stage": {"used": staged.second is not None, "gain": staged.gain}}
-        return row | more | beside
+        return row | more | development_figures
 
     def save(self, folder: Path) -> None:
         """Save the newest matcher as `allpairs match` and `allpairs.Matcher` read it."""
@@ -260,9 +260,9 @@ class _Simulation:
         matcher = state.matcher
         if state.staged is not None:
             labelled = self.labels.arrays()
-            own = np.random.default_rng(settings.seed)
+            rng = np.random.default_rng(settings.seed)
             bare = measured_bare(dataset, state.vectors, matcher.blend, labelled, settings, self.progress)
-            matcher = with_reference(matcher, dataset, state.vectors, own, state.staged.competition)
+            matcher = with_reference(matcher, dataset, state.vectors, rng, state.staged.competition)
         save_matcher(
             matcher,
             folder,
@@ -294,21 +294,21 @@ def _check_strategy(dataset: Dataset, settings: Settings, rounds: int, compositi
         raise InputError(f"--second-stage on needs the cosine, not {settings.distance}: leave it out")
     name = settings.strategy
     gold = gold_of(dataset, np.empty(0, dtype=np.int64))
-    if STRATEGIES[name].seed == "stated" and len(gold.given) == len(gold.positives):
-        what = f"{name} needs given negatives, but gold has none among the training pairs"
-        raise InputError(f"{what}: add pairs with label 0, or choose another strategy")
+    if STRATEGIES[name].seed == "stated" and len(gold.known) == len(gold.positives):
+        problem = f"{name} needs given negatives, but gold has none among the training pairs"
+        raise InputError(f"{problem}: add pairs with label 0, or choose another strategy")
     if name == "stratified-match" and len(composition or []) < rounds:
-        what = f"{name} copies another run, which has {len(composition or [])} of the {rounds} rounds asked for"
-        raise InputError(f"{what}: give --match-labels the labels.csv of an uncertainty run with as many rounds")
+        problem = f"{name} copies another run, which has {len(composition or [])} of the {rounds} rounds asked for"
+        raise InputError(f"{problem}: give --match-labels the labels.csv of an uncertainty run with as many rounds")
 
 
-def _check_neighbours(texts: int, wanted: int) -> None:
-    """Raise InputError if memory holds fewer neighbours of each text than wanted: a simulation changes no setting."""
+def _check_neighbours(texts: int, neighbours: int) -> None:
+    """Raise InputError if memory does not hold the neighbours of each text: a simulation changes no setting."""
     most = most_neighbours(texts)
-    if most < wanted:
-        memory = wanted * texts * BYTES / SHARE / 1e9
-        what = f"{wanted:,} neighbours of {texts:,} texts need a machine with {memory:,.0f} GB of memory"
-        raise InputError(f"{what}: use one, or at most {most:,} neighbours")
+    if most < neighbours:
+        memory = neighbours * texts * BYTES / SHARE / 1e9
+        problem = f"{neighbours:,} neighbours of {texts:,} texts need a machine with {memory:,.0f} GB of memory"
+        raise InputError(f"{problem}: use one, or at most {most:,} neighbours")
 
 
 def _write_line(file: TextIO, row: dict[str, Any]) -> None:

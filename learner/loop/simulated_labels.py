@@ -60,7 +60,7 @@ def composition_of(labels_csv: Path) -> Composition:
     try:
         rows = [(int(number), int(label)) for _, (number, label) in read_rows(labels_csv, ("round", "label"))]
     except (InputError, ValueError) as error:
-        what = f"{labels_csv} does not list what each round collected ({error})"
-        raise InputError(f"{what}: give the labels.csv of a simulation by uncertainty") from error
+        problem = f"{labels_csv} does not list what each round collected ({error})"
+        raise InputError(f"{problem}: give the labels.csv of a simulation by uncertainty") from error
     counts = Counter(rows)
     return [(counts[number, 1], counts[number, 0]) for number in range(1, max(counts, default=(0, 0))[0] + 1)]

@@ -27,12 +27,12 @@ class Curve:
 
     def spread(self, points: int) -> np.ndarray:
         """Return the positions of at most that many points, evenly spaced in recall, the ends included; ascending."""
-        at = np.searchsorted(self.recall, np.linspace(self.recall[0], self.recall[-1], points))
-        return np.unique(np.clip(at, 0, len(self.recall) - 1))
+        positions = np.searchsorted(self.recall, np.linspace(self.recall[0], self.recall[-1], points))
+        return np.unique(np.clip(positions, 0, len(self.recall) - 1))
 
-    def take(self, at: np.ndarray) -> "Curve":
+    def take(self, positions: np.ndarray) -> "Curve":
         """Return the points at those positions, in that order."""
-        return Curve(**{name: column[at] for name, column in self._columns().items()})
+        return Curve(**{name: column[positions] for name, column in self._columns().items()})
 
     def as_dict(self) -> dict[str, list[float]]:
         """Return equally long lists: recall, precision, score and, where there is a band, low and high."""
@@ -53,18 +53,18 @@ class Confusion:
 
     def figures(self) -> dict[str, float]:
         """Return precision, recall and F1; no precision if no score reaches the threshold."""
-        found = self.true + self.false
-        precision = {"precision": self.true / found} if found else {}
-        return {**precision, "recall": self.true / self.positives, "f1": 2 * self.true / (found + self.positives)}
+        predicted = self.true + self.false
+        precision = {"precision": self.true / predicted} if predicted else {}
+        return {**precision, "recall": self.true / self.positives, "f1": 2 * self.true / (predicted + self.positives)}
 
 
-def figures(curve: Curve, at: Confusion | None) -> dict[str, float]:
+def curve_figures(curve: Curve, confusion: Confusion | None) -> dict[str, float]:
     """Return average precision, precision at recall 0.2 and, given a threshold, precision, recall and F1 at it."""
     ranked = {
         "average_precision": average_precision(curve),
         "precision_at_recall_20": precision_at_recall(curve, 0.2),
     }
-    return {**ranked, **(at.figures() if at else {})}
+    return {**ranked, **(confusion.figures() if confusion else {})}
 
 
 def curve_from_counts(thresholds: np.ndarray, true: np.ndarray, false: np.ndarray, positives: float) -> Curve:
@@ -93,5 +93,5 @@ def average_precision(curve: Curve) -> float:
 
 def precision_at_recall(curve: Curve, recall: float) -> float:
     """Return the precision at the first threshold whose recall is at least `recall`."""
-    at = int(np.searchsorted(curve.recall, recall * (1 - 1e-12)))
-    return float(curve.precision[min(at, len(curve.precision) - 1)])
+    position = int(np.searchsorted(curve.recall, recall * (1 - 1e-12)))
+    return float(curve.precision[min(position, len(curve.precision) - 1)])

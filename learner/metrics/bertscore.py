@@ -16,8 +16,8 @@ def bertscore(x: Tensor, y: Tensor, x_mask: Tensor, y_mask: Tensor) -> Tensor:
     x: (n, s, d), y: (n, t, d) vectors of tokens; masks (n, s), (n, t) bool are false for padding. Keeps gradients.
     """
     forward, backward = directions(x, y, x_mask, y_mask)
-    both = forward + backward
-    return 2 * forward * backward / torch.where(both.abs() < TINY, TINY, both)
+    total = forward + backward
+    return 2 * forward * backward / torch.where(total.abs() < TINY, TINY, total)
 
 
 def directions(x: Tensor, y: Tensor, x_mask: Tensor, y_mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -27,6 +27,6 @@ def directions(x: Tensor, y: Tensor, x_mask: Tensor, y_mask: Tensor) -> tuple[Te
     return _mean_best(cosines, x_mask, y_mask), _mean_best(cosines.transpose(1, 2), y_mask, x_mask)
 
 
-def _mean_best(cosines: Tensor, mask: Tensor, others: Tensor) -> Tensor:
-    best = cosines.masked_fill(~others[:, None, :], -torch.inf).max(dim=2).values
+def _mean_best(cosines: Tensor, mask: Tensor, other_mask: Tensor) -> Tensor:
+    best = cosines.masked_fill(~other_mask[:, None, :], -torch.inf).max(dim=2).values
     return best.masked_fill(~mask, 0).sum(dim=1) / mask.sum(dim=1)

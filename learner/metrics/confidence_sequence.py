@@ -21,12 +21,12 @@ def lower(k: ArrayLike, n: ArrayLike, alpha: float = ALPHA) -> np.ndarray:
     """
     k, n = np.broadcast_arrays(np.asarray(k, dtype=np.float64), np.asarray(n, dtype=np.float64))
     excluded = np.zeros(n.shape)
-    kept = k / np.maximum(n, 1)
+    possible = k / np.maximum(n, 1)
     for _ in range(HALVINGS):
-        middle = (excluded + kept) / 2
+        middle = (excluded + possible) / 2
         beyond = _log_martingale(k, n, middle) > -np.log(alpha)
         excluded = np.where(beyond, middle, excluded)
-        kept = np.where(beyond, kept, middle)
+        possible = np.where(beyond, possible, middle)
     return excluded
 
 

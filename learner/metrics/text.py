@@ -97,8 +97,8 @@ def bleu_counts(texts: Sequence[str], references: Sequence[str]) -> np.ndarray:
     metric = BLEU(tokenize="none", smooth_method="none", max_ngram_order=ORDERS)
     counts = np.zeros((len(texts), 2 + 2 * ORDERS), dtype=np.int64)
     for row, (text, reference) in enumerate(zip(texts, references, strict=True)):
-        found = metric.corpus_score([text], [[reference]])
-        counts[row] = [found.sys_len, found.ref_len, *found.counts, *found.totals]
+        score = metric.corpus_score([text], [[reference]])
+        counts[row] = [score.sys_len, score.ref_len, *score.counts, *score.totals]
     return counts
 
 
@@ -106,9 +106,9 @@ def bleu_of_counts(counts: np.ndarray, order: int = ORDERS) -> float:
     """Return BLEU of a corpus from the `bleu_counts` of its texts, with n-grams up to this order."""
     length, expected, *ngrams = counts.sum(0).tolist()
     right = ngrams[:order]
-    there = ngrams[ORDERS : ORDERS + order]
-    found = BLEU.compute_bleu(right, there, length, expected, smooth_method="none", max_ngram_order=order)
-    return min(1.0, found.score / 100)  # rounding may lift it above
+    totals = ngrams[ORDERS : ORDERS + order]
+    score = BLEU.compute_bleu(right, totals, length, expected, smooth_method="none", max_ngram_order=order)
+    return min(1.0, score.score / 100)  # rounding may lift it above
 
 
 class _NoSynonyms:

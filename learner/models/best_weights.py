@@ -45,7 +45,7 @@ class BestWeights(Watch):
 
     def __call__(self, step: int, steps: int, loss: float = 0.0) -> None:
         """Measure if it is time to: `checks` times at equal distances, the last time after the last step."""
-        if not step or step in {steps - steps * at // self.checks for at in range(self.checks)}:
+        if not step or step in {steps - steps * number // self.checks for number in range(self.checks)}:
             self._measure(step)
         if step == steps:
             for network, weights in zip(self.networks, self._weights, strict=False):  # none if every value was NaN
@@ -60,4 +60,6 @@ class BestWeights(Watch):
             return
         self.note(step, value)
         if self.best == Look(self.learning_rate, step, value):
-            self._weights = [{name: value.clone() for name, value in one.state_dict().items()} for one in self.networks]
+            self._weights = [
+                {name: value.clone() for name, value in network.state_dict().items()} for network in self.networks
+            ]

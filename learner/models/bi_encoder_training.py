@@ -22,7 +22,7 @@ from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.models.encoder_states import pool_encoder_states
 from allpairs.learner.models.training_loop import adamw, batches, take_steps
 from allpairs.learner.runtime.device import fast_training, seeded
-from allpairs.learner.runtime.training_group import ALONE, Group
+from allpairs.learner.runtime.training_group import SINGLE_PROCESS, Group
 from allpairs.learner.runtime.training_launcher import train_together
 
 FILE = "retriever.json"
@@ -56,11 +56,11 @@ class Retriever:
         """Save the towers to the folder, each as sentence-transformers loads it."""
         for name, encoder in zip((QUERY, PASSAGE), self.towers, strict=False):
             encoder.save(folder / name)
-        about = {"towers": len(self.towers), "similarity": self.query.distance, "scale": self.scale}
-        (folder / FILE).write_text(json.dumps(about), encoding="utf-8")
+        stored = {"towers": len(self.towers), "similarity": self.query.distance, "scale": self.scale}
+        (folder / FILE).write_text(json.dumps(stored), encoding="utf-8")
 
 
-class Beside(Protocol):
+class SideTask(Protocol):
     """A task that is trained besides retrieval, on the same encoders."""
 
     @property
@@ -86,15 +86,15 @@ class Lesson:
 
 
 def lesson_of(
-    pairs: Sequence[tuple[str, str]], others: Sequence[str], wrong: Sequence[Sequence[str]] | None = None
+    pairs: Sequence[tuple[str, str]], more_passages: Sequence[str], wrong: Sequence[Sequence[str]] | None = None
 ) -> Lesson:
     """Return the pairs of texts as a lesson.
 
-    others: more passages, for random negatives; wrong: passages for each pair.
+    more_passages: more passages, for random negatives; wrong: passages for each pair.
     """
     queries = {text: row for row, text in enumerate(dict.fromkeys(x for x, _ in pairs))}
     passages: dict[str, int] = {}
-    for text in (*(y for _, y in pairs), *others):
+    for text in (*(y for _, y in pairs), *more_passages):
         passages.setdefault(text, len(passages))
     rows = [(queries[x], passages[y]) for x, y in pairs]
     not_right = [[passages.setdefault(text, len(passages)) for text in texts] for texts in wrong or [[]] * len(pairs)]
@@ -119,13 +119,13 @@ def new_retriever(settings: RetrieverSettings, device: str | None = None) -> Ret
 
 def load_retriever(folder: Path, device: str | None = None) -> Retriever:
     """Load the retriever that was saved in the folder. Raises InputError if it cannot be loaded."""
-    about = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    stored = json.loads((folder / FILE).read_text(encoding="utf-8"))
 
     def tower(name: str) -> Encoder:
-        return load_encoder(str(folder / name), device).variant(distance=about["similarity"])
+        return load_encoder(str(folder / name), device).variant(distance=stored["similarity"])
 
     query = tower(QUERY)
-    return Retriever(query, query if about["towers"] == 1 else tower(PASSAGE), about["scale"])
+    return Retriever(query, query if stored["towers"] == 1 else tower(PASSAGE), stored["scale"])
 
 
 def retrieval_loss(scores: Tensor, right: Tensor) -> Tensor:
@@ -142,7 +142,7 @@ def train_retriever(
     settings: RetrieverSettings,
     seed: int,
     progress: Progress = no_progress,
-    beside: Beside | None = None,
+    side_task: SideTask | None = None,
     best: BestWeights | None = None,
 ) -> None:
     """Train the encoders in place; best: measures them, and gives them their best weights at the end.
@@ -150,13 +150,13 @@ def train_retriever(
     Negatives of a pair: the other passages of the step, those of other pairs and wrong or random ones. Passages known
     to be right are never negatives, nor is the query itself.
     """
-    given = (retriever, lesson, settings, np.random.default_rng(seed), beside, best)
-    train_together(_descend, given, _networks(retriever, beside, best), progress)
+    arguments = (retriever, lesson, settings, np.random.default_rng(seed), side_task, best)
+    train_together(_descend, arguments, _networks(retriever, side_task, best), progress)
 
 
-def _networks(retriever: Retriever, beside: Beside | None, best: BestWeights | None) -> list[nn.Module]:
+def _networks(retriever: Retriever, side_task: SideTask | None, best: BestWeights | None) -> list[nn.Module]:
     """Return the modules to train, and the record of their measurements."""
-    return [*retriever.networks, *([beside.head] if beside else []), *([best.record] if best else [])]
+    return [*retriever.networks, *([side_task.head] if side_task else []), *([best.record] if best else [])]
 
 
 def _descend(
@@ -164,36 +164,36 @@ def _descend(
     lesson: Lesson,
     settings: RetrieverSettings,
     rng: np.random.Generator,
-    beside: Beside | None,
+    side_task: SideTask | None,
     best: BestWeights | None,
     progress: Progress,
     group: Group,
 ) -> list[nn.Module]:
     """Train the networks in place, and return them."""
-    step = Step(retriever, lesson, settings, rng, group)
+    step = RetrieverStep(retriever, lesson, settings, rng, group)
     parameters = [p for encoder in retriever.towers for p in encoder.model.parameters() if p.requires_grad]
     groups: list[dict[str, Any]] = [{"params": parameters, "lr": settings.learning_rate}]
-    if beside is not None:
-        groups.append({"params": list(beside.head.parameters()), "lr": settings.learning_rate * BESIDE_RATE})
+    if side_task is not None:
+        groups.append({"params": list(side_task.head.parameters()), "lr": settings.learning_rate * BESIDE_RATE})
     optimizer, schedule = adamw(groups, settings.learning_rate, settings.steps, WARM_UP, WEIGHT_DECAY)
 
     def losses(batch: np.ndarray) -> Iterator[Tensor]:
         with _dropping(retriever, settings.dropout, rng):
-            loss = step.loss(batch) + (beside.loss(rng, group) if beside else 0.0)
+            loss = step.loss(batch) + (side_task.loss(rng, group) if side_task else 0.0)
         yield loss
 
     if best is not None:
-        best.networks = _networks(retriever, beside, None)  # all that learn, and those of this process
-    if best is not None and beside is None:  # a new classifier knows nothing yet
+        best.networks = _networks(retriever, side_task, None)  # all that learn, and those of this process
+    if best is not None and side_task is None:  # a new classifier knows nothing yet
         best(0, settings.steps)
     order = batches(len(lesson.pairs), settings.batch_size, settings.steps, rng)
     take_steps(order, settings.steps, losses, optimizer, schedule, [parameters], progress, group, best)
-    return _networks(retriever, beside, best)
+    return _networks(retriever, side_task, best)
 
 
 @contextmanager
 def _dropping(retriever: Retriever, dropout: bool, rng: np.random.Generator) -> Iterator[None]:
-    """Return a context in which the encoders use their dropout, if wanted; its draws come from the generator."""
+    """Return a context in which the encoders use their dropout, if set; its draws come from the generator."""
     if not dropout:
         yield
         return
@@ -207,7 +207,7 @@ def _dropping(retriever: Retriever, dropout: bool, rng: np.random.Generator) -> 
                 network.eval()
 
 
-class Step:
+class RetrieverStep:
     """The loss of a step."""
 
     def __init__(
@@ -216,16 +216,16 @@ class Step:
         lesson: Lesson,
         settings: RetrieverSettings,
         rng: np.random.Generator,
-        group: Group = ALONE,
+        group: Group = SINGLE_PROCESS,
     ) -> None:
         self.retriever = retriever
         self.lesson = lesson
         self.settings = settings
         self.rng = rng
         self.group = group
-        row = {text: at for at, text in enumerate(lesson.passages)}
-        own = {(at, row[text]) for at, text in enumerate(lesson.queries) if text in row}
-        self.known = own | set(map(tuple, lesson.pairs.tolist()))
+        row = {text: i for i, text in enumerate(lesson.passages)}
+        same_text = {(i, row[text]) for i, text in enumerate(lesson.queries) if text in row}
+        self.known = same_text | set(map(tuple, lesson.pairs.tolist()))
 
     def loss(self, batch: np.ndarray) -> Tensor:
         """Return the loss of these pairs (positions)."""

@@ -17,7 +17,7 @@ from allpairs.db.errors import InputError
 
 PARTS = "pytorch_model.bin.index.json"
 WHOLE = "pytorch_model.bin"
-OTHERS = (*PICKLED, ".h5", ".msgpack", ".ot", ".onnx", ".safetensors", ".tflite", ".md")  # not copied, like PARTS
+NOT_COPIED = (*PICKLED, ".h5", ".msgpack", ".ot", ".onnx", ".safetensors", ".tflite", ".md")  # not copied, like PARTS
 
 
 def convert_weights(source: Path, target: Path) -> int:
@@ -33,15 +33,19 @@ def convert_weights(source: Path, target: Path) -> int:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as name:
-            made = Path(name) / target.name
-            shutil.copytree(source, made, ignore=lambda _, names: [one for one in names if _is_left(one)])
-            work = {made / folder.relative_to(source) / "model.safetensors": some for folder, some in files.items()}
-            with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-                tensors = sum(alone.submit(_convert, some, path).result() for path, some in work.items())
-            made.replace(target)
+            converted = Path(name) / target.name
+            shutil.copytree(
+                source, converted, ignore=lambda _, names: [file_name for file_name in names if _is_left(file_name)]
+            )
+            work = {
+                converted / folder.relative_to(source) / "model.safetensors": parts for folder, parts in files.items()
+            }
+            with ProcessPoolExecutor(1, get_context("spawn")) as reader:
+                tensors = sum(reader.submit(_convert, parts, path).result() for path, parts in work.items())
+            converted.replace(target)
     except BrokenProcessPool as error:
-        what = f"{source}: the process that read the weights ended early"
-        raise InputError(f"{what}: if memory ran out, use another machine") from error
+        problem = f"{source}: the process that read the weights ended early"
+        raise InputError(f"{problem}: if memory ran out, use another machine") from error
     except OSError as error:
         raise InputError(f"{target} cannot be written ({error.strerror}): choose another folder") from error
     return tensors
@@ -49,12 +53,12 @@ def convert_weights(source: Path, target: Path) -> int:
 
 def _folders(source: Path) -> list[Path]:
     """Return the folders with weights: the model's, and those of its modules (1_Pooling and so on)."""
-    found = sorted({path.parent for name in (WHOLE, PARTS) for path in source.rglob(name)})
-    return found or [source]
+    folders = sorted({path.parent for name in (WHOLE, PARTS) for path in source.rglob(name)})
+    return folders or [source]
 
 
 def _is_left(name: str) -> bool:
-    return name.endswith(OTHERS) or name == PARTS
+    return name.endswith(NOT_COPIED) or name == PARTS
 
 
 def _weights(source: Path) -> list[Path]:
@@ -77,13 +81,13 @@ def _convert(files: list[Path], target: Path) -> int:
     tensors: dict[str, torch.Tensor] = {}
     for file in files:
         try:
-            found = torch.load(file, map_location="cpu", weights_only=True)
+            loaded = torch.load(file, map_location="cpu", weights_only=True)
         except (UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
             first = [*str(error).splitlines(), type(error).__name__][0]
-            what = f"{file.name} holds more than tensors, or is damaged ({first})"
-            raise InputError(f"{what}: download it again, from a source that you trust") from None
-        if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
+            problem = f"{file.name} holds more than tensors, or is damaged ({first})"
+            raise InputError(f"{problem}: download it again, from a source that you trust") from None
+        if not isinstance(loaded, dict) or not all(isinstance(value, torch.Tensor) for value in loaded.values()):
             raise InputError(f"{file.name} is not a table of tensors by name: name a model's folder")
-        tensors |= {name: value.detach().clone().contiguous() for name, value in found.items()}
+        tensors |= {name: value.detach().clone().contiguous() for name, value in loaded.items()}
     save_file(tensors, target, {"format": "pt"})
     return len(tensors)

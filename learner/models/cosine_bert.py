@@ -52,9 +52,9 @@ class Labelled:
         """Return the pairs at these positions, or where this is true."""
         return Labelled(self.left[chosen], self.right[chosen], self.label[chosen])
 
-    def with_pairs(self, others: "Labelled") -> "Labelled":
+    def with_pairs(self, more: "Labelled") -> "Labelled":
         """Return these pairs, and then the others."""
-        columns = (np.r_[getattr(self, name), getattr(others, name)] for name in ("left", "right", "label"))
+        columns = (np.r_[getattr(self, name), getattr(more, name)] for name in ("left", "right", "label"))
         return Labelled(*columns)
 
 
@@ -100,20 +100,20 @@ def train(
     from scratch with another order, up to three times in all.
     """
     start = {name: value.clone() for name, value in encoder.model.state_dict().items()}
-    every = labelled
+    trained_pairs = labelled
     weights = np.ones(len(labelled), dtype=np.float32)
     if also is not None and also.weight > 0:
-        every = labelled.with_pairs(also.pairs)
+        trained_pairs = labelled.with_pairs(also.pairs)
         weights = np.r_[weights, np.full(len(also.pairs), also.weight, dtype=np.float32)]
     offset = np.zeros(len(texts), dtype=np.float32) if offset is None else offset
     for attempt in range(ATTEMPTS):
         encoder.model.load_state_dict(start)
         rng = np.random.default_rng([settings.seed, attempt])
-        given = encoder, *_distinct(texts, every), weights, _of_pairs(offset, every), settings, rng
-        train_together(descend_cosine, given, [encoder.model], progress)
+        arguments = encoder, *_distinct(texts, trained_pairs), weights, _of_pairs(offset, trained_pairs), settings, rng
+        train_together(descend_cosine, arguments, [encoder.model], progress)
         # Encoding again takes a while: progress stands still, but a cancellation is noticed.
-        found = cosines(encoder, texts, labelled, lambda stage, done: progress("train", 1.0))
-        layer = fit_output_layer(found - _of_pairs(offset, labelled), labelled.label)
+        labelled_scores = cosines(encoder, texts, labelled, lambda stage, _share: progress("train", 1.0))
+        layer = fit_output_layer(labelled_scores - _of_pairs(offset, labelled), labelled.label)
         if layer.loss <= WORST_LOSS:
             break
     return layer

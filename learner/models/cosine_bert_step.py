@@ -14,7 +14,7 @@ from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.models.recording import Inputs
 from allpairs.learner.models.tokens import Tokens, padded
 from allpairs.learner.runtime.device import fast_training
-from allpairs.learner.runtime.training_group import ALONE, Group
+from allpairs.learner.runtime.training_group import SINGLE_PROCESS, Group
 from allpairs.learner.search.inner_product import score
 
 LENGTHS = 16  # a recorded step's texts are padded to a multiple of this many tokens
@@ -36,7 +36,7 @@ class Step:
     weight: np.ndarray
     offset: np.ndarray
     head: Callable[[Tensor], Tensor]
-    group: Group = ALONE
+    group: Group = SINGLE_PROCESS
 
     def losses(self, batch: np.ndarray) -> Iterator[Tensor]:
         """Yield the loss of the pairs at these positions."""
@@ -49,12 +49,12 @@ class Step:
         """Return the same pairs as tensors on the CPU, padded to one of few shapes."""
         rows, pairs = self._pairs(batch)
         tokenizer = self.encoder.model.tokenizer
-        some = [self.tokens[row] for row in rows]
+        texts = [self.tokens[row] for row in rows]
         part = -(-2 * len(batch) // PARTS)
-        longest = max(map(len, some))
+        longest = max(map(len, texts))
         length = min(longest + -longest % LENGTHS, self.encoder.most_tokens)
-        some += [[tokenizer.pad_token_id]] * (-len(some) % part)  # texts of no pair
-        ids, mask = padded(some, tokenizer.pad_token_id, width=length, left=self.encoder.pads_left)
+        texts += [[tokenizer.pad_token_id]] * (-len(texts) % part)  # texts of no pair
+        ids, mask = padded(texts, tokenizer.pad_token_id, width=length, left=self.encoder.pads_left)
         return {"input_ids": ids, "attention_mask": mask, **pairs}
 
     def loss(self, inputs: Inputs) -> Tensor:
@@ -71,6 +71,6 @@ class Step:
         return rows, {name: torch.from_numpy(column) for name, column in columns.items()}
 
     def _loss(self, vectors: Tensor, pairs: Inputs) -> Tensor:
-        found = score(vectors[pairs["left"]], vectors[pairs["right"]], self.encoder.distance)
-        logits = self.head(found - pairs["offset"])
+        scores = score(vectors[pairs["left"]], vectors[pairs["right"]], self.encoder.distance)
+        logits = self.head(scores - pairs["offset"])
         return nn.functional.binary_cross_entropy_with_logits(logits, pairs["label"], pairs["weight"])

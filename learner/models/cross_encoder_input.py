@@ -28,10 +28,10 @@ class PairTokens:
 
     def blocks(self, budget: int) -> Iterator[np.ndarray]:
         """Yield positions of pairs of similar length, in blocks of at most `budget` tokens, padding included."""
-        return blocks(self.lengths, budget)
+        return length_blocks(self.lengths, budget)
 
 
-def blocks(lengths: np.ndarray, budget: int) -> Iterator[np.ndarray]:
+def length_blocks(lengths: np.ndarray, budget: int) -> Iterator[np.ndarray]:
     """Yield positions of rows of similar length, (n,), in blocks of at most `budget` tokens, padding included."""
     order = np.argsort(lengths, kind="stable")
     start = 0
@@ -48,18 +48,18 @@ def read_pairs(model: CrossEncoder, texts: Sequence[str], left: np.ndarray, righ
     return PairTokens(dict(model.tokenizer(*pair, truncation=True, max_length=limit)))
 
 
-def pair_logits(model: CrossEncoder, tokens: PairTokens, which: np.ndarray) -> Tensor:
+def pair_logits(model: CrossEncoder, tokens: PairTokens, positions: np.ndarray) -> Tensor:
     """Return the logits (k,) of the pairs at these positions, float32 on the model's device; keeps gradients.
 
     With two outputs the logit is the second minus the first (as in the code of Mussmann, Jia and Liang 2020).
     """
-    here = {name: [values[i] for i in which] for name, values in tokens.columns.items()}
-    padded = model.tokenizer.pad(here, return_tensors="pt").to(model.device)
+    columns = {name: [values[i] for i in positions] for name, values in tokens.columns.items()}
+    padded = model.tokenizer.pad(columns, return_tensors="pt").to(model.device)
     outputs = model.model(**padded).logits.float()
     return outputs[:, 0] if outputs.shape[1] == 1 else outputs[:, 1] - outputs[:, 0]
 
 
-def score_pairs(model: CrossEncoder, texts: Sequence[str], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def score_text_pairs(model: CrossEncoder, texts: Sequence[str], left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the logit of each pair of rows, (n,) float32, without dropout; similar lengths are read together."""
     scores = np.empty(len(left), dtype=np.float32)
     if not len(left):

@@ -115,7 +115,7 @@ class Encoder(Portable):
 
     @cached_property
     def _signs(self) -> frozenset[int]:
-        """The ids of special tokens, and of that for what the vocabulary lacks."""
+        """The ids of special tokens, the one for unknown words included."""
         return frozenset(getattr(self.model.tokenizer, "all_special_ids", ()))
 
     def count_longer(self, texts: Sequence[str]) -> int:
@@ -153,8 +153,8 @@ class Encoder(Portable):
     ) -> np.ndarray:
         """Return vectors of shape (len(texts), dimension), float32, in the order of the texts."""
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        for part, some in self.encode_parts(texts, progress, engine):
-            vectors[part] = some
+        for part, part_vectors in self.encode_parts(texts, progress, engine):
+            vectors[part] = part_vectors
         return vectors
 
     def encode_parts(
@@ -163,8 +163,8 @@ class Encoder(Portable):
         """Yield the same part by part: which texts, and their vectors."""
         engine = engine or default_engine()
         parts = engine.parts(len(texts), LEAST, CHUNK)
-        found = engine.map(_encoding, [self], [texts[part] for part in parts], "encode", progress)
-        return zip(parts, found, strict=True)
+        results = engine.map(_encoding, [self], [texts[part] for part in parts], "encode", progress)
+        return zip(parts, results, strict=True)
 
     def encode_part(self, texts: Sequence[str], progress: Progress) -> np.ndarray:
         """Do `encode` for few texts, whose tokens fit in memory at once, in this process."""
@@ -172,13 +172,13 @@ class Encoder(Portable):
         tokens = self.tokenize(texts)
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
         total = sum(map(len, tokens))
-        done = 0
+        count = 0
         unread = [row for row, ids in enumerate(tokens) if self._tells_nothing(ids)]
         with torch.inference_mode():
             for block in self._blocks(order, tokens):
                 vectors[block] = self._forward([tokens[i] for i in block]).cpu().numpy()
-                done += sum(len(tokens[i]) for i in block)
-                progress("encode", done / max(1, total))
+                count += sum(len(tokens[i]) for i in block)
+                progress("encode", count / max(1, total))
         for row in unread:
             vectors[row] = stand_in(texts[row], float(np.linalg.norm(vectors[row])), self.dimension)
         return vectors
@@ -212,7 +212,7 @@ class Encoder(Portable):
     def _inputs(self, tokens: Sequence[list[int]]) -> dict[str, Tensor]:
         if self.is_static:
             offsets = np.cumsum([0, *map(len, tokens)])[:-1]
-            ids = torch.tensor([one for some in tokens for one in some], dtype=torch.long)
+            ids = torch.tensor([token for text_tokens in tokens for token in text_tokens], dtype=torch.long)
             return {"input_ids": ids.to(self.device), "offsets": torch.from_numpy(offsets).to(self.device)}
         tokenizer = self.model.tokenizer
         ids, mask = padded(tokens, tokenizer.pad_token_id, self.device, left=self.pads_left)

@@ -29,15 +29,15 @@ def is_passage(text: str) -> bool:
 
 
 def likely_sentences(
-    encoder: Encoder, asked: Sequence[str], passages: Sequence[str], progress: Progress = no_progress
+    encoder: Encoder, questions: Sequence[str], passages: Sequence[str], progress: Progress = no_progress
 ) -> list[Span]:
     """Return the sentence of each passage with the highest cosine to the text asked with it."""
     spans = [sentences(passage)[:MOST_SENTENCES] for passage in passages]
     parts = [passage[start:end] for passage, places in zip(passages, spans, strict=True) for start, end in places]
-    texts = list(dict.fromkeys([*asked, *parts]))
+    texts = list(dict.fromkeys([*questions, *parts]))
     vectors = dict(zip(texts, encoder.encode(texts, progress), strict=True))
-    found = []
-    for question, passage, places in zip(asked, passages, spans, strict=True):
+    likely = []
+    for question, passage, places in zip(questions, passages, spans, strict=True):
         cosines = [vectors[passage[start:end]] @ vectors[question] for start, end in places]
-        found.append(places[int(np.argmax(cosines))])
-    return found
+        likely.append(places[int(np.argmax(cosines))])
+    return likely

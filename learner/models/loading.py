@@ -32,7 +32,7 @@ NUMBER = 4  # bytes
 
 
 @contextmanager
-def loading(name: str, what: str = "backbone") -> Iterator[str]:
+def loading(name: str, kind: str = "backbone") -> Iterator[str]:
     """Yield the folder or hub name to load from; whatever a library raises within becomes a one-line InputError.
 
     So does a model that would have more weights than its folder has, before they are made.
@@ -49,7 +49,7 @@ def loading(name: str, what: str = "backbone") -> Iterator[str]:
         except (InputError, Cancelled, GeneratorExit, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # tokenizers panic in an exception of their own
-            raise InputError(f"{what} {name!r} cannot be loaded: {_why(name, error)}") from error
+            raise InputError(f"{kind} {name!r} cannot be loaded: {_why(name, error)}") from error
 
 
 def bundled_minilm() -> Path:
@@ -132,8 +132,8 @@ def _add_weight(_: torch.nn.Module, name: str, weight: Tensor | None) -> None:
         return
     _MODEL.numbers += weight.numel()
     if _MODEL.numbers > _MODEL.most:
-        what = f"it would have {_MODEL.numbers:,} weights or more, which are not in its files ({name})"
-        raise InputError(f"the model is not as large as it says: {what}: download or train it again")
+        problem = f"it would have {_MODEL.numbers:,} weights or more, which are not in its files ({name})"
+        raise InputError(f"the model is not as large as it says: {problem}: download or train it again")
 
 
 def _add_module(*_: Any) -> None:

@@ -39,11 +39,11 @@ def require_folder(name: str) -> None:
         raise InputError(f"there is no folder {name}: name a model's folder, or a model of the hub")
     for file in _files(folder):
         if file.name.endswith(PICKLED) and not any(file.parent.glob("*.safetensors")):
-            what = f"{file.relative_to(folder)} could run code when it is loaded"
-            raise InputError(f"model {name!r}: {what}: convert it with `allpairs convert`")
-        if what := next(_wrong_in_file(file), ""):
-            where = f"model {name!r} cannot be loaded: {file.relative_to(folder)}"
-            raise InputError(f"{where}: {what}: download or train it again")
+            problem = f"{file.relative_to(folder)} could run code when it is loaded"
+            raise InputError(f"model {name!r}: {problem}: convert it with `allpairs convert`")
+        if problem := next(_wrong_in_file(file), ""):
+            place = f"model {name!r} cannot be loaded: {file.relative_to(folder)}"
+            raise InputError(f"{place}: {problem}: download or train it again")
 
 
 def forget_code(folder: Path) -> None:

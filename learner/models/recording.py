@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 import torch
 from torch import Tensor, nn
 
-from allpairs.learner.runtime.training_group import ALONE, Group
+from allpairs.learner.runtime.training_group import SINGLE_PROCESS, Group
 
 BEFORE = 2  # steps of a shape that are computed call by call: what happens only once must not be recorded
 Inputs = Mapping[str, Tensor]
@@ -18,7 +18,7 @@ Shapes = tuple[torch.Size, ...]
 
 def can_record(device: torch.device, group: Group) -> bool:
     """Return whether steps can be recorded: on a GPU, by a single process."""
-    return device.type == "cuda" and group is ALONE
+    return device.type == "cuda" and group is SINGLE_PROCESS
 
 
 class Recording:
@@ -43,10 +43,10 @@ class Recording:
         self.seen[shapes] += 1
         if self.seen[shapes] > BEFORE and shapes not in self.recorded:
             self.recorded[shapes] = self.record_graph(self._moved(inputs))
-        if (found := self.recorded.get(shapes)) is None:
+        if (recorded := self.recorded.get(shapes)) is None:
             self._compute(self._moved(inputs))
         else:
-            graph, read = found
+            graph, read = recorded
             for name, value in inputs.items():
                 read[name].copy_(value)
             graph.replay()

@@ -24,13 +24,13 @@ def token_ids(tokenizer: Any, texts: Sequence[str], limit: int, special: bool = 
         return []
     if not hasattr(fast, "encode_batch_fast"):  # a tokenizer that is written in Python
         return list(tokenizer(list(texts), truncation=True, max_length=limit, add_special_tokens=special)["input_ids"])
-    wanted = {"max_length": limit, "direction": getattr(tokenizer, "truncation_side", "right")}
+    truncation = {"max_length": limit, "direction": getattr(tokenizer, "truncation_side", "right")}
     # Only what differs is set: it must not change while another thread of a server reads with it.
     if fast.padding is not None:
         fast.no_padding()
-    if fast.truncation is None or not wanted.items() <= fast.truncation.items():
-        fast.enable_truncation(**wanted)
-    return [one.ids for one in fast.encode_batch_fast(list(texts), add_special_tokens=special)]
+    if fast.truncation is None or not truncation.items() <= fast.truncation.items():
+        fast.enable_truncation(**truncation)
+    return [encoding.ids for encoding in fast.encode_batch_fast(list(texts), add_special_tokens=special)]
 
 
 def padded(

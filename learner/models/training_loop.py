@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from allpairs.db.progress import Progress
-from allpairs.learner.runtime.training_group import ALONE, Group
+from allpairs.learner.runtime.training_group import SINGLE_PROCESS, Group
 
 Batch = TypeVar("Batch")
 WARM_UP = 0.1  # share of the steps over which the rate rises
@@ -52,7 +52,7 @@ def take_steps(
     schedule: torch.optim.lr_scheduler.LRScheduler,
     clipped: Sequence[Iterable[nn.Parameter]],
     progress: Progress,
-    group: Group = ALONE,
+    group: Group = SINGLE_PROCESS,
     watch: Callable[[int, int, float], None] | None = None,
 ) -> None:
     """Take at most this many steps, one for each batch of the order.

@@ -15,7 +15,7 @@ from email.message import Message
 from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
 from urllib.parse import SplitResult, unquote
 
-from allpairs.learner.outside.waiting import Heed, attend, no_heed
+from allpairs.learner.outside.waiting import Poll, attend, no_poll
 
 PORTS = {"http": 80, "https": 443}
 
@@ -48,7 +48,7 @@ class Incoming:
     body: bytes
 
 
-def exchange(outgoing: Outgoing, seconds: float, heed: Heed = no_heed) -> Incoming:
+def exchange(outgoing: Outgoing, seconds: float, poll: Poll = no_poll) -> Incoming:
     """Post the request and return the answer. heed: called every half second; what it raises ends the exchange.
 
     Raises Unanswered, and whatever `find_addresses` raises that is no error of the network.
@@ -56,7 +56,7 @@ def exchange(outgoing: Outgoing, seconds: float, heed: Heed = no_heed) -> Incomi
     line = _Line(outgoing, time.monotonic() + seconds)
     threads = ThreadPoolExecutor(1, "exchange")
     try:
-        return attend(threads.submit(_talk, line), heed, seconds)
+        return attend(threads.submit(_talk, line), poll, seconds)
     except TimeoutError:
         raise Unanswered(f"no answer within {seconds:g} seconds") from None
     except (OSError, HTTPException) as error:

@@ -5,30 +5,30 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-EVERY = 0.5  # seconds between two calls of a function that may end the wait
+POLL_SECONDS = 0.5  # seconds between two calls of a function that may end the wait
 
-Heed = Callable[[], object]
+Poll = Callable[[], object]
 Outcome = TypeVar("Outcome")
 
 
-def no_heed() -> None:
+def no_poll() -> None:
     """Let a wait go on."""
 
 
 def rest(
     seconds: float,
-    heed: Heed,
+    poll: Poll,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
     """Sleep for so long. heed: called every half second."""
     end = clock() + seconds
     while (left := end - clock()) > 0:
-        sleep(min(EVERY, left))
-        heed()
+        sleep(min(POLL_SECONDS, left))
+        poll()
 
 
-def attend(work: Future[Outcome], heed: Heed, seconds: float) -> Outcome:
+def attend(work: Future[Outcome], poll: Poll, seconds: float) -> Outcome:
     """Return what a thread finds out, or raise what it raises. heed: called every half second until then.
 
     Raises TimeoutError after so many seconds; the thread goes on.
@@ -37,10 +37,10 @@ def attend(work: Future[Outcome], heed: Heed, seconds: float) -> Outcome:
     while True:
         left = max(0.0, end - time.monotonic())
         try:
-            return work.result(min(EVERY, left))
+            return work.result(min(POLL_SECONDS, left))
         except TimeoutError:
             if work.done():
                 return work.result()
             if not left:
                 raise
-        heed()
+        poll()

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from allpairs.db.loopback import is_loopback
 from allpairs.learner.light.rating.prompt import MALFORMED, MOST_ANSWER, Message, Prompt
 from allpairs.learner.outside.exchange import PORTS, Incoming, Outgoing, Unanswered, exchange
-from allpairs.learner.outside.waiting import Heed, no_heed, rest
+from allpairs.learner.outside.waiting import Poll, no_poll, rest
 from allpairs.learner.raters.rating import PairRating, RaterError
 from allpairs.learner.raters.reading import SCHEMA, Completion, ModelAnswer, TokenCounts, combine_answers, read_choice
 
@@ -64,7 +64,7 @@ class Endpoint:
         self.answers = 0
         self._plain = False  # whether the endpoint refused what only some know
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> PairRating:
+    def rate(self, prompt: Prompt, left: str, right: str, heed: Poll = no_poll) -> PairRating:
         """Return the verdict on the pair; a model that gives no answer in three tries abstains.
 
         Raises RaterError if the endpoint refuses, or fails six times, and what `heed` raises.
@@ -88,12 +88,12 @@ class Endpoint:
         verdict, p = combine_answers(answers)
         return PairRating(verdict, p, tokens_in, tokens_out)
 
-    def _ask(self, messages: list[Message], heed: Heed) -> Completion:
+    def _ask(self, messages: list[Message], heed: Poll) -> Completion:
         """Return the completion, asked for six times while that may help: after about 1, 2, 4, 8 and 16 seconds.
 
         It waits as long as the endpoint asks, up to two minutes.
         """
-        wait = self._wait or partial(rest, heed=heed)
+        wait = self._wait or partial(rest, poll=heed)
         for attempt in range(TRIES):
             try:
                 return self._post(messages, heed)
@@ -104,7 +104,7 @@ class Endpoint:
             wait(delay)
         raise AssertionError("the last attempt returns or raises")
 
-    def _post(self, messages: list[Message], heed: Heed) -> Completion:
+    def _post(self, messages: list[Message], heed: Poll) -> Completion:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
@@ -125,7 +125,7 @@ class Endpoint:
             raise RaterError(f"the key would travel to {self.host} unencrypted: use https")
         return addresses
 
-    def _refused(self, answer: Incoming, messages: list[Message], heed: Heed) -> Completion:
+    def _refused(self, answer: Incoming, messages: list[Message], heed: Poll) -> Completion:
         """Ask again without the extras if the endpoint may not know them; else raise why not."""
         status = answer.status
         if status in OVERLOADED:

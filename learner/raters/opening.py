@@ -9,7 +9,7 @@ from importlib import import_module
 from allpairs.db.domain import Verdict
 from allpairs.db.rating import RaterKind, RaterSetup, require_usable
 from allpairs.learner.light.rating.prompt import Prompt
-from allpairs.learner.outside.waiting import Heed, attend, no_heed
+from allpairs.learner.outside.waiting import Poll, attend, no_poll
 from allpairs.learner.raters.endpoint import Endpoint
 from allpairs.learner.raters.rating import PairRating, Rater, RaterError
 
@@ -44,7 +44,7 @@ class FunctionRater:
         self._judge = judge
         self._thread = thread
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> PairRating:
+    def rate(self, prompt: Prompt, left: str, right: str, heed: Poll = no_poll) -> PairRating:
         """Return the function's verdict. Raises RaterError if it fails, is too slow, or returns no probability."""
         try:
             chance = attend(self._thread.submit(self._ask, left, right), heed, LONGEST)

@@ -6,7 +6,7 @@ from typing import Protocol
 from allpairs.db.domain import Verdict
 from allpairs.db.errors import InputError
 from allpairs.learner.light.rating.prompt import Prompt
-from allpairs.learner.outside.waiting import Heed, no_heed
+from allpairs.learner.outside.waiting import Poll, no_poll
 
 
 class RaterError(InputError):
@@ -28,7 +28,7 @@ class Rater(Protocol):
 
     answers: int
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> PairRating:
+    def rate(self, prompt: Prompt, left: str, right: str, heed: Poll = no_poll) -> PairRating:
         """Return the verdict on these two texts. heed: called every half second meanwhile; what it raises ends it.
 
         Raises RaterError if it cannot be asked.

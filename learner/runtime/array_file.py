@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 def new_array_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.memmap:
     """Create a new .npy file with an array of zeros of this shape, and reserve its disk space.
 
-    Raises OSError if the disk lacks the space; otherwise writing to the array would kill the process.
+    Raises OSError if the disk has too little space; otherwise writing to the array would kill the process.
     """
     array = np.lib.format.open_memmap(path, "w+", dtype, shape)
     if hasattr(os, "posix_fallocate"):  # macOS has no such function

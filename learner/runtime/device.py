@@ -17,7 +17,7 @@ def default_device() -> str:
 
 
 def usable_device(name: str) -> str:
-    """Return the device's name. Raises InputError for an unknown one, and for one that this machine lacks."""
+    """Return the device's name. Raises InputError for an unknown one, and for one that this machine does not have."""
     try:
         device = torch.device(name)
     except RuntimeError as error:
@@ -91,5 +91,5 @@ def multiplies_bfloat16(device: torch.device) -> bool:
     """Return whether the device has units for products of bfloat16; others emulate them, slower than float32."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    found = torch.cpu.get_capabilities()
-    return device.type == "cpu" and bool(found.get("avx512_bf16") or found.get("amx_bf16"))
+    capabilities = torch.cpu.get_capabilities()
+    return device.type == "cpu" and bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))

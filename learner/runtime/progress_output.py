@@ -29,16 +29,16 @@ def progress_bar() -> Iterator[Progress]:
     current = ""
     reached = 0.0
 
-    def show(stage: str, done: float) -> None:
+    def show(stage: str, share: float) -> None:
         nonlocal bar, current, reached
-        if bar is None or stage != current or done < reached:
+        if bar is None or stage != current or share < reached:
             close()
             form = "{desc}: {percentage:3.0f}%|{bar}| {remaining} left"
             bar = tqdm(total=1.0, desc=stage, disable=None, leave=False, bar_format=form)
             reached = 0.0
-        bar.update(done - reached)
+        bar.update(share - reached)
         current = stage
-        reached = done
+        reached = share
 
     def close() -> None:
         if bar is not None:
@@ -53,8 +53,8 @@ def progress_bar() -> Iterator[Progress]:
 def keep_inputs(out: Path | None, *inputs: Path | None) -> None:
     """Raise InputError if writing the file would overwrite one that the command reads."""
     if out is not None and out.exists():
-        for one in inputs:
-            if one is not None and one.exists() and out.samefile(one):
+        for path in inputs:
+            if path is not None and path.exists() and out.samefile(path):
                 raise InputError(f"{out} is a file that this command reads: name another one for the result")
 
 

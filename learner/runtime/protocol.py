@@ -24,15 +24,15 @@ class Engine(Protocol):
     def map(
         self,
         make: Callable[..., Work[Part, Result]],
-        given: Sequence[Any],
+        arguments: Sequence[Any],
         parts: Sequence[Part],
         stage: str,
         progress: Progress = no_progress,
         on_device: bool = True,
     ) -> Iterator[Result]:
-        """Yield work(part, progress) for each part, in order, where work = make(*given).
+        """Yield work(part, progress) for each part, in order, where work = make(*arguments).
 
-        make: a function of a module; given: what all parts need, such as a model or vectors; parts: small, such as
+        make: a function of a module; arguments: what all parts need, such as a model or vectors; parts: small, such as
         slices. work must depend on nothing else and may be run twice; tensors from another process come back on the
         CPU. stage: the name shown in the progress. on_device: whether work wants a GPU.
         """
@@ -48,16 +48,16 @@ class Local:
     def map(
         self,
         make: Callable[..., Work[Part, Result]],
-        given: Sequence[Any],
+        arguments: Sequence[Any],
         parts: Sequence[Part],
         stage: str,
         progress: Progress = no_progress,
         on_device: bool = True,
     ) -> Iterator[Result]:
         """Do as `Engine.map`; the progress shows the work's own stages."""
-        work = make(*given)
-        for at, part in enumerate(parts):
-            yield work(part, part_of(progress, at / len(parts), (at + 1) / len(parts)))
+        work = make(*arguments)
+        for number, part in enumerate(parts):
+            yield work(part, part_of(progress, number / len(parts), (number + 1) / len(parts)))
 
     def parts(self, n: int, least: int, most: int) -> list[slice]:
         """Return slices as `Engine.parts`: smaller ones gain nothing here."""

@@ -43,7 +43,7 @@ class OnRay:
     def map(
         self,
         make: Callable[..., Work[Part, Result]],
-        given: Sequence[Any],
+        arguments: Sequence[Any],
         parts: Sequence[Part],
         stage: str,
         progress: Progress = no_progress,
@@ -55,19 +55,21 @@ class OnRay:
         has no room for what is given.
         """
         if len(parts) < 2:
-            yield from LOCAL.map(make, given, parts, stage, progress)
+            yield from LOCAL.map(make, arguments, parts, stage, progress)
             return
         _connect(self.address)
         waiting: deque[ray.ObjectRef] = deque()
         left = deque(parts)
         try:
-            shared = {id(one): ray.put(one) for one in given}  # an object that is given twice is moved once
+            shared = {
+                id(argument): ray.put(argument) for argument in arguments
+            }  # an object that is given twice is moved once
             task = self._task(on_device)
             most = AHEAD * self._processes(on_device)
-            for done in range(len(parts)):
+            for count in range(len(parts)):
                 while left and len(waiting) < most:
-                    waiting.append(task.remote(make, left.popleft(), *(shared[id(one)] for one in given)))
-                yield _first(waiting, stage, progress, done / len(parts))
+                    waiting.append(task.remote(make, left.popleft(), *(shared[id(argument)] for argument in arguments)))
+                yield _first(waiting, stage, progress, count / len(parts))
             progress(stage, 1.0)
         except (ObjectStoreFullError, OutOfDiskError, OutOfMemoryError) as error:  # here, or in a part of its result
             raise InputError(
@@ -140,8 +142,8 @@ def _require_answer(address: str | None) -> None:
         raise InputError(_unanswered(address, error.strerror or str(error))) from error
 
 
-def _unanswered(address: str | None, why: str) -> str:
-    return f"no Ray cluster answers at {address}: {why}; check {ADDRESS}"
+def _unanswered(address: str | None, reason: str) -> str:
+    return f"no Ray cluster answers at {address}: {reason}; check {ADDRESS}"
 
 
 def _gpus() -> float:
@@ -153,20 +155,20 @@ def _total(name: str, nodes: Sequence[dict[str, Any]]) -> float:
     return sum(float(node["Resources"].get(name, 0.0)) for node in nodes if node["Alive"])
 
 
-def _first(waiting: "deque[ray.ObjectRef]", stage: str, progress: Progress, done: float) -> Any:
+def _first(waiting: "deque[ray.ObjectRef]", stage: str, progress: Progress, share: float) -> Any:
     """Remove the first waiting reference and return its result; meanwhile report progress, which may raise."""
     while True:
-        progress(stage, done)
+        progress(stage, share)
         # `get` with a time limit would restart the fetch each time, and a large result would never arrive.
         if ray.wait([waiting[0]], timeout=LOOK, fetch_local=False)[0]:
-            found = ray.get(waiting[0])
+            result = ray.get(waiting[0])
             waiting.popleft()
-            return found
+            return result
 
 
 @ray.remote  # type: ignore[untyped-decorator]  # Ray has no types
-def _work_at(make: Callable[..., Work[Any, Any]], part: Any, *given: Any) -> Any:
-    return _on_processor(make(*given)(part, no_progress))
+def _work_at(make: Callable[..., Work[Any, Any]], part: Any, *arguments: Any) -> Any:
+    return _on_processor(make(*arguments)(part, no_progress))
 
 
 def _on_processor(result: Any) -> Any:

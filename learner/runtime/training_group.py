@@ -13,7 +13,7 @@ from allpairs.db.errors import InputError
 
 PROCESSES = "ALLPAIRS_PROCESSES"  # an environment variable
 # The contents of the folder that the processes of a training share.
-GIVEN = "given.pt"
+ARGUMENTS = "arguments.pt"
 WEIGHTS = "weights.pt"
 FAILED = "failed"
 
@@ -47,7 +47,7 @@ class Group(Protocol):
         """Average every gradient over the processes, which gives the gradient of a single process; and the loss."""
 
 
-class Alone:
+class SingleProcess:
     """One process, which does everything."""
 
     rank = 0
@@ -66,7 +66,7 @@ class Alone:
         return loss
 
 
-ALONE = Alone()
+SINGLE_PROCESS = SingleProcess()
 
 
 def seed_of(seed: int, group: Group) -> int:

@@ -16,27 +16,27 @@ from torch.multiprocessing.spawn import ProcessContext, ProcessException, start_
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.learner.runtime import lifetime
-from allpairs.learner.runtime.training_group import ALONE, FAILED, GIVEN, PROCESSES, WEIGHTS, process_count
+from allpairs.learner.runtime.training_group import ARGUMENTS, FAILED, PROCESSES, SINGLE_PROCESS, WEIGHTS, process_count
 
 LOOK = 0.2  # seconds between two checks for messages of the processes, and for cancellation
 
 
 def train_together(
-    work: Callable[..., list[nn.Module]], given: Sequence[Any], networks: list[nn.Module], progress: Progress
+    work: Callable[..., list[nn.Module]], arguments: Sequence[Any], networks: list[nn.Module], progress: Progress
 ) -> None:
     """Train the networks in place, with as many processes as the environment says.
 
-    work: a function of a module; work(*given, progress, group) trains the networks that are in `given`, and returns
-    them in the order of `networks`. Every process has a copy of `given`, on a device of its own. Raises InputError if a
-    process is killed, and whatever work raises.
+    work: a function of a module; work(*arguments, progress, group) trains the networks that are in `arguments`,
+    and returns them in the order of `networks`. Every process has a copy of `arguments`, on a device of its own. Raises
+    InputError if a process is killed, and whatever work raises.
     """
     processes = process_count()
     if processes == 1:
-        work(*given, progress, ALONE)
+        work(*arguments, progress, SINGLE_PROCESS)
         return
     with TemporaryDirectory(prefix="allpairs-training-") as name:
         folder = Path(name)
-        torch.save((work, given), folder / GIVEN)  # tensors passed as arguments would be shared memory
+        torch.save((work, arguments), folder / ARGUMENTS)  # tensors passed as arguments would be shared memory
         _run(folder, processes, progress)
         trained = torch.load(folder / WEIGHTS, map_location="cpu", weights_only=True)
     for network, weights in zip(networks, trained, strict=True):
@@ -75,11 +75,11 @@ def _listen(started: ProcessContext, receiving: "connection.Connection[Any, Any]
 
 def _cause(folder: Path, processes: Sequence[BaseProcess], error: ProcessException) -> Exception:
     """Return why the training ended: a process was killed, or had an error; others then fail because it is missing."""
-    told = sorted(folder.glob(f"{FAILED}-*"))
+    reports = sorted(folder.glob(f"{FAILED}-*"))
     signals = {-(process.exitcode or 0) for process in processes} - {signal.SIGTERM, signal.SIGABRT}  # how others end
     killed = [signal.Signals(number).name for number in signals if number > 0]
-    if told and not killed:
-        return pickle.loads(told[0].read_bytes())
+    if reports and not killed:
+        return pickle.loads(reports[0].read_bytes())
     return InputError(
         f"a training process ended by {killed[0]}, perhaps because memory ran out: set {PROCESSES} lower, or use a "
         "smaller batch size, and train again"

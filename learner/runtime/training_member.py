@@ -20,9 +20,9 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.runtime.device import default_device
 from allpairs.learner.runtime.lifetime import end_with_parent
 from allpairs.learner.runtime.protocol import ENGINE
-from allpairs.learner.runtime.training_group import FAILED, GIVEN, WEIGHTS, Row
+from allpairs.learner.runtime.training_group import ARGUMENTS, FAILED, WEIGHTS, Row
 
-EVERY = 0.2  # seconds between two messages
+REPORT_SECONDS = 0.2  # seconds between two messages
 
 
 class Member:
@@ -40,14 +40,14 @@ class Member:
     def whole(self, make: Callable[[list[Row]], Tensor], rows: list[Row]) -> Tensor:
         """Do as `Group.whole`; each makes at least one row, and so knows how long they are."""
         size = self.size
-        start, end = (len(rows) * at // size for at in (self.rank, self.rank + 1))
-        own = make(rows[start:end] or rows[:1])
+        start, end = (len(rows) * rank // size for rank in (self.rank, self.rank + 1))
+        share = make(rows[start:end] or rows[:1])
         # The mean over the processes is then the sum of the shares.
-        own.register_hook(lambda gradient: size * gradient)  # type: ignore[no-untyped-call]
-        found = own.new_zeros((len(rows), own.shape[1]))
-        found[start:end] = own[: end - start].detach()
-        found = self.accelerator.reduce(found, "sum")
-        return torch.cat([found[:start], own[: end - start], found[end:]])
+        share.register_hook(lambda gradient: size * gradient)  # type: ignore[no-untyped-call]
+        gathered = share.new_zeros((len(rows), share.shape[1]))
+        gathered[start:end] = share[: end - start].detach()
+        gathered = self.accelerator.reduce(gathered, "sum")
+        return torch.cat([gathered[:start], share[: end - start], gathered[end:]])
 
     def average(self, parameters: Iterable[nn.Parameter], loss: float) -> float:
         """Do as `Group.average`, in one message.
@@ -55,11 +55,13 @@ class Member:
         A process without rows has no gradients, which count as zeros; a parameter that nobody used stays without one.
         """
         learning = [parameter for parameter in parameters if parameter.requires_grad]
-        gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in learning]
-        numbers = gradients[0].new_tensor([loss, *(one.grad is not None for one in learning)])
-        means = self.accelerator.reduce(torch.cat([numbers, *(one.flatten() for one in gradients)]), "mean")
-        (loss, *used), flat = means[: len(numbers)].tolist(), means[len(numbers) :]
-        parts = flat.split([one.numel() for one in learning])
+        gradients = [
+            torch.zeros_like(parameter) if parameter.grad is None else parameter.grad for parameter in learning
+        ]
+        numbers = gradients[0].new_tensor([loss, *(parameter.grad is not None for parameter in learning)])
+        means = self.accelerator.reduce(torch.cat([numbers, *(parameter.flatten() for parameter in gradients)]), "mean")
+        loss, *used = means[: len(numbers)].tolist()
+        parts = means[len(numbers) :].split([parameter.numel() for parameter in learning])
         for parameter, gradient, part, share in zip(learning, gradients, parts, used, strict=True):
             parameter.grad = gradient.copy_(part.view_as(gradient)) if share else None
         return loss
@@ -72,8 +74,8 @@ def member(rank: int, size: int, folder: Path, threads: int, says: "connection.C
         configure()
         accelerator = _joined(rank, size, folder, threads)
         place = {"cuda:0": f"cuda:{rank}"}
-        work, given = torch.load(folder / GIVEN, map_location=place, weights_only=False)
-        networks = work(*given, _telling(says) if rank == 0 else no_progress, Member(accelerator))
+        work, arguments = torch.load(folder / ARGUMENTS, map_location=place, weights_only=False)
+        networks = work(*arguments, _telling(says) if rank == 0 else no_progress, Member(accelerator))
         if rank == 0:
             torch.save([network.state_dict() for network in networks], folder / WEIGHTS)
         accelerator.end_training()
@@ -84,15 +86,15 @@ def member(rank: int, size: int, folder: Path, threads: int, says: "connection.C
 
 def _joined(rank: int, size: int, folder: Path, threads: int) -> Accelerator:
     """Wait for all processes and return the accelerator, on the GPU of this process's number if there are GPUs."""
-    own = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
+    loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
     os.environ |= {
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(size),
         "LOCAL_WORLD_SIZE": str(size),
         "OMP_NUM_THREADS": str(threads),
-        "GLOO_SOCKET_IFNAME": own,
-        "NCCL_SOCKET_IFNAME": own,
+        "GLOO_SOCKET_IFNAME": loopback,
+        "NCCL_SOCKET_IFNAME": loopback,
         ENGINE: "local",  # each measures by itself
     }
     torch.set_num_threads(threads)
@@ -106,11 +108,11 @@ def _telling(says: "connection.Connection[Any, Any]") -> Progress:
     """Return a progress function that reports to the parent at intervals."""
     spoken = 0.0
 
-    def tell(stage: str, done: float) -> None:
+    def tell(stage: str, share: float) -> None:
         nonlocal spoken
-        if time.monotonic() - spoken >= EVERY:
+        if time.monotonic() - spoken >= REPORT_SECONDS:
             spoken = time.monotonic()
-            says.send((stage, done))
+            says.send((stage, share))
 
     return tell
 

@@ -15,10 +15,10 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.token_encoder import TokenEncoder, load_token_encoder
 from allpairs.learner.metrics.bertscore import bertscore
-from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, length_blocks
 
 PREFIX = "bertscore:"
-AT = "@"
+LAYER_MARK = "@"
 CHUNK = 512  # pairs compared between two progress reports
 
 
@@ -39,8 +39,8 @@ class TokenScorer:
         """Return the score of each pair of rows, (n,) float32; each text of 512 pairs is encoded once."""
         parts = [np.empty(0, dtype=np.float32)]
         for start in range(0, len(left), CHUNK):
-            here = slice(start, start + CHUNK)
-            rows, places = np.unique(np.r_[left[here], right[here]], return_inverse=True)
+            chunk = slice(start, start + CHUNK)
+            rows, places = np.unique(np.r_[left[chunk], right[chunk]], return_inverse=True)
             parts.append(self._compared(self._vectors(rows), *places.reshape(2, -1)))
             progress("score", min(1.0, (start + CHUNK) / len(left)))
         return np.concatenate(parts)
@@ -48,20 +48,20 @@ class TokenScorer:
     def _vectors(self, rows: np.ndarray) -> list[Tensor]:
         """Return the vectors (t, d) of each of these texts."""
         ids = self.encoder.tokens([self.texts[row] for row in rows])
-        found: list[Tensor] = [torch.empty(0)] * len(ids)
+        text_vectors: list[Tensor] = [torch.empty(0)] * len(ids)
         with torch.inference_mode():
             for block in self.encoder.blocks(ids):
                 padded, mask = self.encoder.padded([ids[i] for i in block])
                 vectors = self.encoder.layer_vectors(padded, mask)[self.depth]
-                for i, one in zip(block, vectors, strict=True):
-                    found[i] = one[: len(ids[i])]
-        return found
+                for i, padded_vectors in zip(block, vectors, strict=True):
+                    text_vectors[i] = padded_vectors[: len(ids[i])]
+        return text_vectors
 
     def _compared(self, vectors: Sequence[Tensor], left: np.ndarray, right: np.ndarray) -> np.ndarray:
         scores = np.empty(len(left), dtype=np.float32)
         lengths = np.array([len(vectors[a]) + len(vectors[b]) for a, b in zip(left, right, strict=True)])
         with torch.inference_mode():
-            for block in blocks(lengths, BUDGETS.get(self.encoder.device.type, SMALL_BUDGET)):
+            for block in length_blocks(lengths, BUDGETS.get(self.encoder.device.type, SMALL_BUDGET)):
                 x, x_mask = _padded([vectors[i] for i in left[block]])
                 y, y_mask = _padded([vectors[i] for i in right[block]])
                 scores[block] = bertscore(x, y, x_mask, y_mask).cpu().numpy()
@@ -76,20 +76,20 @@ def is_token_scorer(name: str) -> bool:
 def load_token_scorer(name: str, texts: Sequence[str], device: str | None = None) -> TokenScorer:
     """Load the scorer of these texts: `bertscore:ENCODER`, with its last layer, or `bertscore:ENCODER@LAYER`.
 
-    The prefix is optional. Raises InputError if the encoder cannot be loaded or lacks the layer.
+    The prefix is optional. Raises InputError if the encoder cannot be loaded or has no such layer.
     """
-    source, _, depth = name.removeprefix(PREFIX).partition(AT)
+    source, _, depth = name.removeprefix(PREFIX).partition(LAYER_MARK)
     encoder = load_token_encoder(source, device)
-    wanted = depth or str(encoder.layers)
-    if not wanted.isdecimal() or not 1 <= int(wanted) <= encoder.layers:
+    layer = depth or str(encoder.layers)
+    if not layer.isdecimal() or not 1 <= int(layer) <= encoder.layers:
         raise InputError(
-            f"{name}: {source} has layers 1 to {encoder.layers}: write {PREFIX}{source}{AT}{encoder.layers}"
+            f"{name}: {source} has layers 1 to {encoder.layers}: write {PREFIX}{source}{LAYER_MARK}{encoder.layers}"
         )
-    return TokenScorer(encoder, texts, int(wanted))
+    return TokenScorer(encoder, texts, int(layer))
 
 
 def _padded(vectors: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Return the vectors (n, t, d) and a mask (n, t) that is false for padding."""
     padded = pad_sequence(list(vectors), batch_first=True)
-    lengths = torch.tensor([len(one) for one in vectors], device=padded.device)
+    lengths = torch.tensor([len(text_vectors) for text_vectors in vectors], device=padded.device)
     return padded, torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]

@@ -102,7 +102,7 @@ def _descend(
 
 def _loss(model: CrossEncoder, tokens: PairTokens, batch: np.ndarray, label: np.ndarray) -> Tensor:
     device = torch.device(model.device)
-    wanted = torch.from_numpy(label.astype(np.float32)).to(device)
+    target = torch.from_numpy(label.astype(np.float32)).to(device)
     with fast_training(device):
         logits = pair_logits(model, tokens, batch).float()
-    return nn.functional.binary_cross_entropy_with_logits(logits, wanted)
+    return nn.functional.binary_cross_entropy_with_logits(logits, target)

@@ -12,7 +12,7 @@ from sentence_transformers import CrossEncoder
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.backbones.reranking.reranker import Reranker, load_reranker, pair_scores
-from allpairs.learner.models.cross_encoder_input import score_pairs
+from allpairs.learner.models.cross_encoder_input import score_text_pairs
 from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.inner_product import COSINE, Space, scores
@@ -66,8 +66,8 @@ class TextScorer:
         """Return the logit of each pair of rows, (n,) float32; every pair is read alone."""
         parts = [np.empty(0, dtype=np.float32)]
         for start in range(0, len(left), CHUNK):
-            here = slice(start, start + CHUNK)
-            parts.append(score_pairs(self.model, self.texts, left[here], right[here]))
+            chunk = slice(start, start + CHUNK)
+            parts.append(score_text_pairs(self.model, self.texts, left[chunk], right[chunk]))
             progress("score", min(1.0, (start + CHUNK) / len(left)))
         return np.concatenate(parts)
 
@@ -113,6 +113,6 @@ def load_cross_encoder(name: str, texts: Sequence[str], device: str | None = Non
         model = CrossEncoder(source, device=device, **NO_CODE, model_kwargs={**SAFETENSORS})
         require_numbers(model)
     if model.num_labels not in (1, 2):
-        what = f"the model has {model.num_labels} outputs, but scoring needs one, or two (no, yes)"
-        raise InputError(f"{name}: {what}: use another model")
+        problem = f"the model has {model.num_labels} outputs, but scoring needs one, or two (no, yes)"
+        raise InputError(f"{name}: {problem}: use another model")
     return TextScorer(model, texts)

@@ -15,7 +15,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
-from allpairs.learner.scorers.bertscore_scorer import AT, TokenScorer, load_token_scorer
+from allpairs.learner.scorers.bertscore_scorer import LAYER_MARK, TokenScorer, load_token_scorer
 from allpairs.learner.scorers.scorer import VectorScorer
 
 PREFIX = "cosine+bertscore:"
@@ -100,13 +100,13 @@ def load_feature_scorer(
     """Load the scorer of pairs of these rows, `cosine+bertscore:ENCODER` or `cosine+bertscore:ENCODER@LAYER`.
 
     labelled: the pairs, also of other rows, that fit the weights. Raises InputError without them, and if the encoder
-    cannot be loaded or lacks the layer.
+    cannot be loaded or has no such layer.
     """
     if labelled is None:
         raise InputError(f"{name} fits two weights to labelled training pairs: give --labels and --split")
     source = name.removeprefix(PREFIX)
     tokens = load_token_scorer(source, texts)
-    encoder = load_encoder(source.partition(AT)[0])
+    encoder = load_encoder(source.partition(LAYER_MARK)[0])
     needed = np.unique(np.concatenate([rows, labelled.left, labelled.right]))
     vectors = np.zeros((len(texts), encoder.dimension), dtype=np.float32)
     vectors[needed] = encoder.encode([texts[row] for row in needed], progress)

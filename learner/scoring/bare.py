@@ -28,6 +28,6 @@ def bare_vectors(vectors: np.ndarray, blend: Blend, rows: np.ndarray | None = No
 
 
 def bare_details(layer: OutputLayer, distance: Distance, figure: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what a matcher's details say of the bare score; figure: its average precision, once it is measured."""
+    """Return the bare score's entries in a matcher's details; figure: its average precision, once it is measured."""
     known = {"score": distance, "w": layer.w, "b": layer.b, "threshold": layer.threshold}
     return {KEY: known | ({} if figure is None else {"average_precision": figure})}

@@ -33,7 +33,7 @@ class Part:
         return f"{self.title} {self.amount:+.2f}" + (f" ({', '.join(self.words)})" if self.words else "")
 
 
-def explained(
+def part_lists(
     matcher: PairModel, vectors: np.ndarray, pairs: Pairs, lexicon: Lexicon | None, features: PairFeatures | None
 ) -> Iterator[list[Part]]:
     """Yield what each part adds to the log-odds of each pair, or to the score of a matcher that was not trained.
@@ -50,14 +50,14 @@ def explained(
     if lexicon is not None and matcher.blend.lexical:
         lexical = lexicon.values(left, right)
     rows = zip(pairs.score.tolist(), meanings.tolist(), lexical, left.tolist(), right.tolist(), values, strict=True)
-    for score, meaning, similarities, one, other, own in rows:
-        parts = parts_of(matcher.blend, lexicon, score, meaning, similarities, one, other)
+    for score, meaning, similarities, left_row, right_row, pair_features in rows:
+        parts = score_parts(matcher.blend, lexicon, score, meaning, similarities, left_row, right_row)
         if second is not None and score >= second.floor:
-            parts = again(parts, second, own)
+            parts = rescored_parts(parts, second, pair_features)
         yield parts if matcher.layer is None else in_log_odds(parts, matcher.layer)
 
 
-def parts_of(
+def score_parts(
     blend: Blend,
     lexicon: Lexicon | None,
     score: float,
@@ -84,17 +84,17 @@ def parts_of(
     return sorted(parts, key=lambda part: -abs(part.amount))
 
 
-def again(parts: list[Part], second: SecondStage, values: np.ndarray) -> list[Part]:
+def rescored_parts(parts: list[Part], second: SecondStage, values: np.ndarray) -> list[Part]:
     """Return the parts of the score of a pair that the second stage has scored again, the largest first.
 
     parts: of its first score; values: (features,) of the pair. They add up to the score, but for the seam at the floor.
     """
-    found = {part.title: replace(part, amount=second.slope * part.amount) for part in parts}
+    by_title = {part.title: replace(part, amount=second.slope * part.amount) for part in parts}
     for title, amount in [*second.parts(values).items(), (CONSTANT, second.bias)]:
         if amount:
-            before = found.get(title, Part(title, 0.0))
-            found[title] = replace(before, amount=before.amount + amount)
-    return sorted(found.values(), key=lambda part: -abs(part.amount))
+            before = by_title.get(title, Part(title, 0.0))
+            by_title[title] = replace(before, amount=before.amount + amount)
+    return sorted(by_title.values(), key=lambda part: -abs(part.amount))
 
 
 def in_log_odds(parts: list[Part], layer: OutputLayer) -> list[Part]:
@@ -103,16 +103,20 @@ def in_log_odds(parts: list[Part], layer: OutputLayer) -> list[Part]:
     parts: of a score. They add up to the logit of its p.
     """
     constant = sum(part.amount for part in parts if part.title == CONSTANT)
-    found = [replace(part, amount=layer.w * part.amount) for part in parts if part.title != CONSTANT]
-    return [*found, Part(CONSTANT, layer.w * constant + layer.b)]
+    weighted = [replace(part, amount=layer.w * part.amount) for part in parts if part.title != CONSTANT]
+    return [*weighted, Part(CONSTANT, layer.w * constant + layer.b)]
 
 
 def _words(lexicon: Lexicon, kind: str, left: int, right: int) -> tuple[str, ...]:
     """Return the words behind a part: shared ones, and numbers that either text has."""
     if kind not in ("words", "numbers"):
         return ()
-    one = lexicon.words_of(left)
-    other = lexicon.words_of(right)
-    found = np.intersect1d(one, other) if kind == "words" else lexicon.numbers_among(np.union1d(one, other))
-    rarest = found[np.argsort(-lexicon.rarity[found], kind="stable")[:NAMED]]
+    left_words = lexicon.words_of(left)
+    right_words = lexicon.words_of(right)
+    columns = (
+        np.intersect1d(left_words, right_words)
+        if kind == "words"
+        else lexicon.numbers_among(np.union1d(left_words, right_words))
+    )
+    rarest = columns[np.argsort(-lexicon.rarity[columns], kind="stable")[:NAMED]]
     return tuple(lexicon.vocabulary[rarest].tolist())

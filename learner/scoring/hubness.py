@@ -34,24 +34,26 @@ def hubness_of(
     left = dataset.left
     right = dataset.right
     directions = [(left, right)] if dataset.symmetric else [(left, right), (right, left)]
-    for rows, others in directions:
-        sides = factors(vectors, rows, others, space)
+    for rows, candidates in directions:
+        sides = factors(vectors, rows, candidates, space)
         scores = near_scores(*sides, NEIGHBOURS, dataset.symmetric, progress)
         if scores.shape[1]:
-            offset[rows] = weight_of(weight, rows, others) * scores.mean(1)
-    for gone, own, others in ((dataset.gone_left, left, right), (dataset.gone_right, right, left)):
-        offset[gone] = weight_of(weight, own, others) * hubness_among(vectors, gone, others, space)
+            offset[rows] = hubness_weight(weight, rows, candidates) * scores.mean(1)
+    for withdrawn, list_rows, candidates in ((dataset.gone_left, left, right), (dataset.gone_right, right, left)):
+        offset[withdrawn] = hubness_weight(weight, list_rows, candidates) * hubness_among(
+            vectors, withdrawn, candidates, space
+        )
     return offset
 
 
-def hubness_among(vectors: np.ndarray, rows: np.ndarray, others: np.ndarray, space: Space) -> np.ndarray:
+def hubness_among(vectors: np.ndarray, rows: np.ndarray, candidates: np.ndarray, space: Space) -> np.ndarray:
     """Return the mean score of each of these rows with the nearest of the others, none of them itself, (n,) float32."""
-    if not (len(rows) and len(others)):
+    if not (len(rows) and len(candidates)):
         return np.zeros(len(rows), dtype=np.float32)
-    found: np.ndarray = near_scores(*factors(vectors, rows, others, space), NEIGHBOURS, False).mean(1)
-    return found
+    means: np.ndarray = near_scores(*factors(vectors, rows, candidates, space), NEIGHBOURS, False).mean(1)
+    return means
 
 
-def weight_of(weight: float, rows: np.ndarray, others: np.ndarray) -> float:
+def hubness_weight(weight: float, rows: np.ndarray, other_rows: np.ndarray) -> float:
     """Return the weight for the texts of a list: twice as much in the shorter one."""
-    return weight * (2 if len(rows) < len(others) else 1)
+    return weight * (2 if len(rows) < len(other_rows) else 1)

@@ -34,10 +34,12 @@ def fit_lexical(dataset: Dataset, labelled: Labelled, pretrained: np.ndarray) ->
     right = labelled.right
     cosines = scores(pretrained[:, :-1], left, right, COSINE)
     hubness = pretrained[left, -1] + pretrained[right, -1]
-    return fit_weights(cosines, hubness, dataset.lexicon.values(left, right), labelled.label)
+    return fit_lexical_weights(cosines, hubness, dataset.lexicon.values(left, right), labelled.label)
 
 
-def fit_weights(cosines: np.ndarray, hubness: np.ndarray, values: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+def fit_lexical_weights(
+    cosines: np.ndarray, hubness: np.ndarray, values: np.ndarray, labels: np.ndarray
+) -> dict[str, float]:
     """Fit the same weights to labelled pairs: (n,) each, values (n, 4); labels 0 or 1, of both classes, one or none."""
     x = np.column_stack([cosines, hubness, values, np.ones(len(labels))]).astype(np.float64)
     y = labels.astype(np.float64)
@@ -45,9 +47,9 @@ def fit_weights(cosines: np.ndarray, hubness: np.ndarray, values: np.ndarray, la
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
         logits = x @ weights
-        away = weights - MEAN
-        value = np.sum(np.logaddexp(0, logits) - y * logits) + 0.5 * np.sum(precision * away**2)
-        return float(value), x.T @ (sigmoid(logits) - y) + precision * away
+        distance = weights - MEAN
+        value = np.sum(np.logaddexp(0, logits) - y * logits) + 0.5 * np.sum(precision * distance**2)
+        return float(value), x.T @ (sigmoid(logits) - y) + precision * distance
 
     best = minimize(loss, MEAN, jac=True, method="L-BFGS-B", bounds=BOUNDS).x
     relative = best[2:-1] / best[0]

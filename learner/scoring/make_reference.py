@@ -1,4 +1,4 @@
-"""Make a matcher's reference from its corpus, and measure how far p moves for texts that the corpus lacks."""
+"""Make a matcher's reference from its corpus, and measure how far p moves for texts outside the corpus."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,7 @@ import numpy as np
 from allpairs.db.domain import Distance
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.models.output_layer import OutputLayer
-from allpairs.learner.scoring.hubness import NEIGHBOURS, weight_of
+from allpairs.learner.scoring.hubness import NEIGHBOURS, hubness_weight
 from allpairs.learner.scoring.matcher import PairModel
 from allpairs.learner.scoring.reference import MOVES, NOTHING, ListReference, Reference, digests_of, near_sample
 from allpairs.learner.scoring.score import Blend, lacking_of
@@ -17,7 +17,7 @@ from allpairs.learner.second_stage.competition import Competition
 
 SAMPLE = 10_000  # texts of each list whose vectors are kept: 8 MB, with lexical features 18 MB
 MOST_KNOWN = 1_000_000  # texts of each list whose hubness is kept: 12 MB
-HELD = 1_000  # texts of each list, a tenth at most, that are taken as new to see what that changes
+MOST_HELD_OUT = 1_000  # texts of each list, a tenth at most, that are taken as new to see what that changes
 COMPARED = 100_000  # texts of the other list among which the best pair of such a text is looked for
 
 
@@ -47,7 +47,7 @@ class _Side:
 
     rows: np.ndarray
     sample: np.ndarray
-    held: np.ndarray
+    held_out: np.ndarray
 
 
 def make_reference(
@@ -70,75 +70,81 @@ def make_reference(
     left = _side(dataset.left, rng)
     right = left if dataset.symmetric else _side(dataset.right, rng)
     more = np.zeros(len(vectors), dtype=np.float32)  # what is subtracted beyond the true hubness of texts taken as new
-    made = []
-    for one, other in [(left, right)] if dataset.symmetric else [(left, right), (right, left)]:
-        weight = weight_of(blend.hubness, one.rows, other.rows)
-        listed = _list(corpus, one, other, weight, of_left=one is left, more=more)
-        made.append(listed if competition is None else _competing(listed, corpus, one, competition, one is left))
+    references = []
+    for side, opposite in [(left, right)] if dataset.symmetric else [(left, right), (right, left)]:
+        weight = hubness_weight(blend.hubness, side.rows, opposite.rows)
+        listed = _list(corpus, side, opposite, weight, of_left=side is left, more=more)
+        references.append(
+            listed if competition is None else _competing(listed, corpus, side, competition, side is left)
+        )
     moved = [_moves(corpus, left, right, more, layer, rng, of_left=True)]
     if not dataset.symmetric:
         moved.append(_moves(corpus, right, left, more, layer, rng, of_left=False))
-    return Reference(made[0], made[-1], terms, _summary(np.concatenate(moved)))
+    return Reference(references[0], references[-1], terms, _summary(np.concatenate(moved)))
 
 
 def _side(rows: np.ndarray, rng: np.random.Generator) -> _Side:
     sample = _some(rows, SAMPLE, rng)
-    return _Side(rows, sample, _some(rows, min(HELD, -(-len(rows) // 10)), rng))
+    return _Side(rows, sample, _some(rows, min(MOST_HELD_OUT, -(-len(rows) // 10)), rng))
 
 
 def _some(rows: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
-def _list(corpus: _Corpus, one: _Side, other: _Side, weight: float, of_left: bool, more: np.ndarray) -> ListReference:
-    """Return what is kept of a list; write to `more` what its held texts would have too much if they were new."""
-    kept = one.rows[:MOST_KNOWN]
-    known, first = np.unique(digests_of([corpus.dataset.texts[row] for row in kept]), return_index=True)
-    made = ListReference(known, corpus.hubness(kept)[first], corpus.bare(one.sample).astype(np.float16), weight)
+def _list(
+    corpus: _Corpus, side: _Side, opposite: _Side, weight: float, of_left: bool, more: np.ndarray
+) -> ListReference:
+    """Return what is kept of a list; write to `more` how much hubness its held-out texts would gain as new ones."""
+    rows = side.rows[:MOST_KNOWN]
+    known, first = np.unique(digests_of([corpus.dataset.texts[row] for row in rows]), return_index=True)
+    reference = ListReference(known, corpus.hubness(rows)[first], corpus.bare(side.sample).astype(np.float16), weight)
     # Texts of the other list that are taken as new are no neighbours either: neither list knows new texts.
-    sample = np.setdiff1d(other.sample, other.held)
+    sample = np.setdiff1d(opposite.sample, opposite.held_out)
     if not len(sample):
-        return made
-    near = near_sample(corpus.bare(one.held), corpus.bare(sample).astype(np.float16), corpus.space, of_left, NEIGHBOURS)
-    true = corpus.hubness(one.held)
-    if weight and len(other.sample) < len(other.rows):
-        made = made.fitted(near.mean(1), true)
-    more[one.held] = made.hubness_by(near.mean(1)) - true
-    return made
+        return reference
+    near = near_sample(
+        corpus.bare(side.held_out), corpus.bare(sample).astype(np.float16), corpus.space, of_left, NEIGHBOURS
+    )
+    true = corpus.hubness(side.held_out)
+    if weight and len(opposite.sample) < len(opposite.rows):
+        reference = reference.fitted(near.mean(1), true)
+    more[side.held_out] = reference.hubness_by(near.mean(1)) - true
+    return reference
 
 
 def _competing(
-    made: ListReference, corpus: _Corpus, one: _Side, competition: Competition, of_left: bool
+    reference: ListReference, corpus: _Corpus, side: _Side, competition: Competition, of_left: bool
 ) -> ListReference:
     """Return the reference of a list with the best candidates of its texts."""
-    kept = one.rows[:MOST_KNOWN]
-    _, first = np.unique(digests_of([corpus.dataset.texts[row] for row in kept]), return_index=True)
-    near = (competition.left if of_left else competition.right)[kept[first]]
-    return replace(made, near=near, sample_hubness=corpus.hubness(one.sample))
+    rows = side.rows[:MOST_KNOWN]
+    _, first = np.unique(digests_of([corpus.dataset.texts[row] for row in rows]), return_index=True)
+    near = (competition.left if of_left else competition.right)[rows[first]]
+    return replace(reference, near=near, sample_hubness=corpus.hubness(side.sample))
 
 
 def _moves(
     corpus: _Corpus,
-    one: _Side,
-    other: _Side,
+    side: _Side,
+    opposite: _Side,
     more: np.ndarray,
     layer: OutputLayer,
     rng: np.random.Generator,
     of_left: bool,
 ) -> np.ndarray:
     """Return how far p of the best pair of each held text moves, (n,)."""
-    others = _some(other.rows, COMPARED, rng)
+    candidates = _some(opposite.rows, COMPARED, rng)
     first, second = (as_left, as_right) if of_left else (as_right, as_left)
-    queries = corpus.vectors[one.held]
+    queries = corpus.vectors[side.held_out]
     space = corpus.space
-    found = neighbours(first(queries, space), second(corpus.vectors[others], space), 2, symmetric=False)
-    rows = others[found.ids]
-    itself = (rows[:, 0] == one.held) if corpus.dataset.symmetric else np.zeros(len(rows), dtype=bool)
+    near = neighbours(first(queries, space), second(corpus.vectors[candidates], space), 2, symmetric=False)
+    rows = candidates[near.ids]
+    itself = (rows[:, 0] == side.held_out) if corpus.dataset.symmetric else np.zeros(len(rows), dtype=bool)
     column = itself.astype(np.int64)
     usable = np.flatnonzero(column < rows.shape[1])
-    best = found.scores[usable, column[usable]]
+    best = near.scores[usable, column[usable]]
     partner = rows[usable, column[usable]]
-    subtracted = more[one.held[usable]] + more[partner]
+    subtracted = more[side.held_out[usable]] + more[partner]
     return np.abs(layer.probability(best - subtracted) - layer.probability(best))
 
 
@@ -164,5 +170,5 @@ def with_reference(
         return matcher
     distance = matcher.encoder.distance
     layer = matcher.layer
-    made = make_reference(dataset, vectors, matcher.blend, layer, rng, distance, competition)
-    return replace(matcher, reference=made)
+    reference = make_reference(dataset, vectors, matcher.blend, layer, rng, distance, competition)
+    return replace(matcher, reference=reference)

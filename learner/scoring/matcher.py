@@ -24,7 +24,7 @@ from allpairs.learner.scoring.reference import Reference, read_reference, referr
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import Space
 from allpairs.learner.search.rescored import NOTHING, Rescored
-from allpairs.learner.second_stage.rescore import PairFeatures, best_of, features_of, rescore
+from allpairs.learner.second_stage.rescore import PairFeatures, best_dataset_pairs, features_of, rescore
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 FILE = "matcher.json"
@@ -78,18 +78,12 @@ class PairModel:
     def vectors_of(self, texts: Sequence[str], encoded: np.ndarray, of_left: bool) -> np.ndarray:
         """Return blended vectors (texts, d) of any texts of the left list, or of the right one.
 
-        encoded: (texts, e), by the matcher's encoder. Raises InputError if the score lacks its reference.
+        encoded: (texts, e), by the matcher's encoder. The score must not need all texts of a dataset.
         """
         if self.reference is not None:
             return referred(self.reference, self.blend, texts, encoded, of_left, self.encoder.distance)
-        self.require_reference()
+        assert not self.needs_all
         return self.blend.joined(encoded, None)
-
-    def require_reference(self) -> None:
-        """Raise InputError if the score of two texts needs the reference, and there is none."""
-        if self.needs_all:
-            what = f"the model's folder lacks {REFERENCE}, which has what its score needs of the corpus"
-            raise InputError(f"{what}: train it again, or use `match` with all texts of the corpus")
 
     def rescored(self, dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> Rescored:
         """Return the pairs of a dataset that the second stage scores again; vectors: (texts, d), blended.
@@ -98,17 +92,17 @@ class PairModel:
         """
         if self.second is None:
             return NOTHING
-        pairs = best_of(dataset, vectors, self.space, self.second.floor, progress)
+        pairs = best_dataset_pairs(dataset, vectors, self.space, self.second.floor, progress)
         return rescore(self.second, pairs, self.pair_features(dataset, vectors, progress), len(dataset.texts))
 
     def pair_features(self, dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> PairFeatures:
         """Return the features of a dataset's pairs, as `rescored` has them."""
         one_list = dataset.symmetric if self.reference is None else self.reference.one_list
         kinds = self.second.kinds if self.second else {}
-        found = features_of(dataset, vectors, self.space, self.lexicon(dataset), one_list, kinds, progress)
+        features = features_of(dataset, vectors, self.space, self.lexicon(dataset), one_list, kinds, progress)
         if self.reference is None:
-            return found
-        return replace(found, competition=with_known(self.reference, dataset.texts, found.competition))
+            return features
+        return replace(features, competition=with_known(self.reference, dataset.texts, features.competition))
 
     def lexicon(self, dataset: Dataset) -> Lexicon:
         """Return the lexical features of a dataset's texts, by the terms that the score goes by."""
@@ -162,7 +156,7 @@ def load_matcher(name: str, device: str | None = None) -> PairModel:
 
 
 def _parts_of(known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a matcher's file says of its score. Raises what reading a broken one raises."""
+    """Return the parts of the score that a matcher's file describes. Raises the errors of reading a broken one."""
     layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
     blend = Blend.read(known)
     second = known.get(SECOND_STAGE, {})
@@ -189,13 +183,17 @@ def _parts_of(known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _require_fit(matcher: PairModel, folder: Path) -> None:
-    """Raise InputError unless the reference is of vectors, and of scores, as this matcher makes them."""
+    """Raise InputError unless a trained matcher has the reference that it needs, of its own vectors and scores."""
+    if matcher.layer is not None and matcher.needs_all:
+        raise InputError(
+            f"{folder} lacks {REFERENCE}, which its score needs: download the model again, or train it again"
+        )
     if matcher.reference is None:
         return
     width = matcher.encoder.dimension + matcher.blend.extra
-    for one in (matcher.reference.left, matcher.reference.right):
-        staged = matcher.second is None or len(one.near) == len(one.known)
-        if (len(one.sample) and one.sample.shape[1] != width) or not staged:
+    for side in (matcher.reference.left, matcher.reference.right):
+        staged = matcher.second is None or len(side.near) == len(side.known)
+        if (len(side.sample) and side.sample.shape[1] != width) or not staged:
             raise InputError(f"{folder / REFERENCE} is of another model: download the model again, or train it again")
     if matcher.blend.lexical and matcher.reference.terms is None:
         raise InputError(f"{folder / REFERENCE} has no terms, which the score needs: train the model again")

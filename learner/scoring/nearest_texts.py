@@ -8,7 +8,7 @@ from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.data.lexical_features import lexicon_of
-from allpairs.learner.scoring.hubness import NEIGHBOURS, weight_of
+from allpairs.learner.scoring.hubness import NEIGHBOURS, hubness_weight
 from allpairs.learner.scoring.lexical_weights import total
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.search.exact import nearest, nearest_scores
@@ -19,8 +19,8 @@ from allpairs.learner.search.inner_product import BLENDED, as_left, as_right
 class Lists:
     """The rows of a text's own list, and those of the list of its possible matches; int64."""
 
-    own: np.ndarray
-    others: np.ndarray
+    own_rows: np.ndarray
+    candidates: np.ndarray
 
 
 def lists_of(dataset: Dataset, of_left: bool) -> Lists:
@@ -61,14 +61,14 @@ def _hubness(
     weight: float,
 ) -> float:
     """Return what is subtracted from the text's scores, as in `learner.scoring.hubness`; its own row is excluded."""
-    is_other = [identity(dataset.texts[row]) != identity(text) for row in lists.others]
-    rows = lists.others[np.array(is_other, dtype=bool)]
+    is_other = [identity(dataset.texts[row]) != identity(text) for row in lists.candidates]
+    rows = lists.candidates[np.array(is_other, dtype=bool)]
     if not len(rows):
         return 0.0
     unpenalised = vectors[rows]
     unpenalised[:, -1] = lacking[rows]
     scores = nearest_scores(as_left(query, BLENDED), as_right(unpenalised, BLENDED), NEIGHBOURS, symmetric=False)
-    return weight_of(weight, lists.own, lists.others) * float(scores.mean())
+    return hubness_weight(weight, lists.own_rows, lists.candidates) * float(scores.mean())
 
 
 def nearest_rows(
@@ -77,6 +77,6 @@ def nearest_rows(
     """Return those of the rows with the k highest scores with the query (1, d), best first, and these scores."""
     if not len(rows):
         return rows, np.empty(0, dtype=np.float32)
-    found = nearest(as_left(query, BLENDED), as_right(vectors[rows], BLENDED), k, symmetric=False, progress=progress)
-    best = np.lexsort((found.right, -found.score))
-    return rows[found.right[best]], found.score[best]
+    pairs = nearest(as_left(query, BLENDED), as_right(vectors[rows], BLENDED), k, symmetric=False, progress=progress)
+    best = np.lexsort((pairs.right, -pairs.score))
+    return rows[pairs.right[best]], pairs.score[best]

@@ -1,6 +1,6 @@
-"""What a score needs of the corpus, kept with the model: then it scores texts elsewhere as it did when it was measured.
+"""What a score needs of the corpus, kept with the model, which then scores texts elsewhere as it was measured.
 
-A text of the corpus keeps its hubness. A text that the corpus lacks gets its hubness against a sample of the corpus,
+A text of the corpus keeps its hubness. A text outside the corpus gets its hubness against a sample of the corpus,
 mapped by a line to what the whole corpus would have given; how far that moves p is measured on texts of the corpus.
 """
 
@@ -22,12 +22,12 @@ from allpairs.learner.scoring.hubness import NEIGHBOURS
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.search.exact import nearest_scores
 from allpairs.learner.search.inner_product import Space, as_left, as_right
-from allpairs.learner.second_stage.competition import KEPT, Competition, padded
+from allpairs.learner.second_stage.competition import CANDIDATES, Competition, best_candidates
 
 FILE = "reference.npz"
 VERSION = 2
 FEW = 256  # queries that are multiplied with the whole sample at once
-LEAST_SPREAD = 1e-6  # of mean scores: below, no slope can be told
+LEAST_SPREAD = 1e-6  # of mean scores: below, no slope can be fitted
 MOVES = ("texts", "mean", "in_95_percent_at_most", "most")
 
 
@@ -38,8 +38,8 @@ class ListReference:
     known: (k,) uint64 digests of its texts, ascending; hubness: (k,) float32, their own. sample: (s, d) float16 vectors
     of some of its texts with their offset but without hubness, the neighbours of texts of the other list. weight, slope
     and intercept: the hubness of a text that is not known is weight·(slope·mean + intercept), where mean is that of its
-    scores with its nearest texts in the sample of the other list. near: (k, KEPT) float32, the scores of each text's
-    best candidates, and sample_hubness: (s,) float32, of the sample; both empty unless there is a second stage.
+    scores with its nearest texts in the sample of the other list. near: (k, CANDIDATES) float32, the scores of each
+    text's best candidates; sample_hubness: (s,) float32, of the sample; both empty unless there is a second stage.
     """
 
     known: np.ndarray
@@ -48,7 +48,7 @@ class ListReference:
     weight: float
     slope: float = 1.0
     intercept: float = 0.0
-    near: np.ndarray = field(default_factory=lambda: np.empty((0, KEPT), dtype=np.float32))
+    near: np.ndarray = field(default_factory=lambda: np.empty((0, CANDIDATES), dtype=np.float32))
     sample_hubness: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     _factors: dict[tuple[Space, bool, bool], np.ndarray] = field(
         init=False, repr=False, compare=False, default_factory=dict
@@ -81,10 +81,10 @@ class ListReference:
 
     def fitted(self, means: np.ndarray, hubness: np.ndarray) -> "ListReference":
         """Return the same with the line through these means that is nearest to the texts' hubness."""
-        wanted = hubness / self.weight
+        unweighted = hubness / self.weight
         if np.ptp(means) < LEAST_SPREAD:
-            return replace(self, intercept=float(np.mean(wanted - means)))
-        slope, intercept = np.polyfit(means.astype(np.float64), wanted.astype(np.float64), 1)
+            return replace(self, intercept=float(np.mean(unweighted - means)))
+        slope, intercept = np.polyfit(means.astype(np.float64), unweighted.astype(np.float64), 1)
         return replace(self, slope=float(slope), intercept=float(intercept))
 
 
@@ -108,7 +108,7 @@ class Reference:
         return self.left is self.right
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what a matcher's details say of it."""
+        """Return its entries in a matcher's details."""
         return {"p_moves": self.moves} if self.moves else {}
 
 
@@ -130,14 +130,14 @@ def referred(
     whole = blend.joined(encoded, lexicon)
     if not blend.hubness:
         return whole
-    own, other = (reference.left, reference.right) if of_left else (reference.right, reference.left)
-    place, is_known = own.find(texts)
+    own_list, other_list = (reference.left, reference.right) if of_left else (reference.right, reference.left)
+    place, is_known = own_list.find(texts)
     new = ~is_known
     offset = np.zeros(len(texts), dtype=np.float32)
-    offset[is_known] = own.hubness[place[is_known]]
-    if new.any() and len(other.sample):
-        means = other.nearest(whole[new], Space(distance, offset=True), of_left, NEIGHBOURS).mean(1)
-        offset[new] = own.hubness_by(means)
+    offset[is_known] = own_list.hubness[place[is_known]]
+    if new.any() and len(other_list.sample):
+        means = other_list.nearest(whole[new], Space(distance, offset=True), of_left, NEIGHBOURS).mean(1)
+        offset[new] = own_list.hubness_by(means)
     whole[:, -1] += offset
     return whole
 
@@ -145,29 +145,31 @@ def referred(
 def candidates_of(
     reference: Reference, texts: Sequence[str], vectors: np.ndarray, of_left: bool, distance: Distance = "cosine"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of the best candidates of texts of the left list, or of the right one, (n, KEPT) float32.
+    """Return the scores of the best candidates of texts of the left list, or of the right one, (n, CANDIDATES) float32.
 
-    Also returns which texts (n,) the corpus lacks: they have the candidates of the sample, which is in half precision.
+    Also returns which texts (n,) are outside the corpus: their candidates are of the sample, in half precision.
     vectors: (texts, d), blended.
     """
-    own, other = (reference.left, reference.right) if of_left else (reference.right, reference.left)
-    place, is_known = own.find(texts)
-    best = np.full((len(texts), KEPT), -np.inf, dtype=np.float32)
-    best[is_known] = own.near[place[is_known]]
-    if not is_known.all() and len(other.sample):
+    own_list, other_list = (reference.left, reference.right) if of_left else (reference.right, reference.left)
+    place, is_known = own_list.find(texts)
+    best = np.full((len(texts), CANDIDATES), -np.inf, dtype=np.float32)
+    best[is_known] = own_list.near[place[is_known]]
+    if not is_known.all() and len(other_list.sample):
         space = Space(distance, offset=True)
-        best[~is_known] = padded(other.nearest(vectors[~is_known], space, of_left, KEPT, hubness=True))
+        best[~is_known] = best_candidates(
+            other_list.nearest(vectors[~is_known], space, of_left, CANDIDATES, hubness=True)
+        )
     return best, ~is_known
 
 
 def with_known(reference: Reference, texts: Sequence[str], competition: Competition) -> Competition:
     """Return the competition of these texts, where the texts of the corpus have the best candidates they had there."""
 
-    def known(own: ListReference, best: np.ndarray) -> np.ndarray:
-        place, is_known = own.find(texts)
-        found = best.copy()
-        found[is_known] = own.near[place[is_known]]
-        return found
+    def known(own_list: ListReference, best: np.ndarray) -> np.ndarray:
+        place, is_known = own_list.find(texts)
+        scores = best.copy()
+        scores[is_known] = own_list.near[place[is_known]]
+        return scores
 
     left = known(reference.left, competition.left)
     one_list = competition.left is competition.right
@@ -176,16 +178,16 @@ def with_known(reference: Reference, texts: Sequence[str], competition: Competit
 
 def near_sample(queries: np.ndarray, sample: np.ndarray, space: Space, of_left: bool, k: int) -> np.ndarray:
     """Return the k highest scores of each query with the sample, (n, k) float32, the highest first."""
-    one, other = (as_left, as_right) if of_left else (as_right, as_left)
-    return _highest(one(queries, space), other(sample.astype(np.float32), space), k)
+    query_factor, sample_factor = (as_left, as_right) if of_left else (as_right, as_left)
+    return _highest(query_factor(queries, space), sample_factor(sample.astype(np.float32), space), k)
 
 
-def _highest(queries: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
+def _highest(queries: np.ndarray, candidates: np.ndarray, k: int) -> np.ndarray:
     """Return the k highest products of each query (n, d) with the others (m, d), (n, k) float32, the highest first."""
     if len(queries) > FEW:
-        return -np.sort(-nearest_scores(queries, others, k, symmetric=False), axis=1)
-    lowered = -(queries @ others.T)
-    k = min(k, len(others))
+        return -np.sort(-nearest_scores(queries, candidates, k, symmetric=False), axis=1)
+    lowered = -(queries @ candidates.T)
+    k = min(k, len(candidates))
     return -np.sort(np.partition(lowered, k - 1, axis=1)[:, :k], axis=1)
 
 
@@ -200,18 +202,18 @@ def save_reference(reference: Reference, folder: Path) -> None:
     version = VERSION if len(reference.left.sample_hubness) else 1  # earlier versions of Allpairs know no second stage
     arrays: dict[str, Any] = {"version": np.int64(version), "moves": _packed(reference.moves)}
     for side in ("left", "right"):
-        one: ListReference = getattr(reference, side)
+        listed: ListReference = getattr(reference, side)
         if side == "right" and reference.one_list:
             continue
-        line = np.array([one.weight, one.slope, one.intercept])
+        line = np.array([listed.weight, listed.slope, listed.intercept])
         arrays |= {
-            f"{side}_known": one.known,
-            f"{side}_hubness": one.hubness,
-            f"{side}_sample": one.sample,
+            f"{side}_known": listed.known,
+            f"{side}_hubness": listed.hubness,
+            f"{side}_sample": listed.sample,
             f"{side}_line": line,
         }
-        if len(one.sample_hubness):
-            arrays |= {f"{side}_near": one.near, f"{side}_sample_hubness": one.sample_hubness}
+        if len(listed.sample_hubness):
+            arrays |= {f"{side}_near": listed.near, f"{side}_sample_hubness": listed.sample_hubness}
     if reference.terms:
         arrays |= {f"terms_{name}": array for name, array in reference.terms.as_arrays().items()}
     with (folder / FILE).open("wb") as file:
@@ -245,7 +247,7 @@ def _read_list(arrays: dict[str, np.ndarray], side: str) -> ListReference:
     whole = ListReference(known, hubness, sample, weight, slope, intercept)
     if f"{side}_near" not in arrays:
         return whole
-    near = require_array(arrays[f"{side}_near"], "float32", (len(known), KEPT), lowest=True)
+    near = require_array(arrays[f"{side}_near"], "float32", (len(known), CANDIDATES), lowest=True)
     return replace(
         whole, near=near, sample_hubness=require_array(arrays[f"{side}_sample_hubness"], "float32", (len(sample),))
     )

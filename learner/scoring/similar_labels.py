@@ -20,17 +20,19 @@ def most_alike(
     alike = np.empty((len(pairs), k), dtype=np.float32)
     if not k:
         return places, alike
-    seen = [_unit(vectors[labelled[:, side]]) for side in (0, 1)]
-    for at in range(0, len(pairs), BLOCK):
-        block = pairs[at : at + BLOCK]
-        asked = [_unit(vectors[block[:, side]]) for side in (0, 1)]
-        similarity = asked[0] @ seen[0].T + asked[1] @ seen[1].T
+    labelled_sides = [_unit(vectors[labelled[:, side]]) for side in (0, 1)]
+    for start in range(0, len(pairs), BLOCK):
+        block = pairs[start : start + BLOCK]
+        pair_sides = [_unit(vectors[block[:, side]]) for side in (0, 1)]
+        similarity = pair_sides[0] @ labelled_sides[0].T + pair_sides[1] @ labelled_sides[1].T
         if symmetric:
-            similarity = np.maximum(similarity, asked[0] @ seen[1].T + asked[1] @ seen[0].T)
+            similarity = np.maximum(
+                similarity, pair_sides[0] @ labelled_sides[1].T + pair_sides[1] @ labelled_sides[0].T
+            )
         best = np.argpartition(-similarity, k - 1, axis=1)[:, :k]
         order = np.argsort(-np.take_along_axis(similarity, best, 1), axis=1, kind="stable")
-        places[at : at + BLOCK] = np.take_along_axis(best, order, 1)
-        alike[at : at + BLOCK] = np.take_along_axis(similarity, places[at : at + BLOCK], 1) / 2
+        places[start : start + BLOCK] = np.take_along_axis(best, order, 1)
+        alike[start : start + BLOCK] = np.take_along_axis(similarity, places[start : start + BLOCK], 1) / 2
     return places, alike
 
 

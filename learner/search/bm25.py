@@ -79,8 +79,8 @@ class Bm25:
         """Return the k best texts of each query: ids (n, k) int64, scores (n, k) float32; k ≤ number of texts."""
         engine = engine or default_engine()
         parts = [queries[part] for part in slices(len(queries), QUERIES)]
-        found = list(engine.map(_searching, (self, k), parts, "search", progress, on_device=False))
-        return Neighbours(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+        results = list(engine.map(_searching, (self, k), parts, "search", progress, on_device=False))
+        return Neighbours(*(np.concatenate(arrays) for arrays in zip(*results, strict=True)))
 
 
 def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
@@ -92,9 +92,9 @@ def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
             return Neighbours(np.empty((0, most), dtype=np.int64), np.empty((0, most), dtype=np.float32))
         words = words_of(queries, index.english)
         # by itself bm25s would take JAX where it finds it, which breaks ties in another way
-        found, scores = index.index.retrieve(words, k=most, show_progress=False, backend_selection="numpy")
+        ids, scores = index.index.retrieve(words, k=most, show_progress=False, backend_selection="numpy")
         progress("search", 1.0)
-        return Neighbours(found.astype(np.int64), scores.astype(np.float32))
+        return Neighbours(ids.astype(np.int64), scores.astype(np.float32))
 
     return work
 

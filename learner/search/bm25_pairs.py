@@ -30,20 +30,22 @@ class WordCounts:
 
     def scores(self, queries: Sequence[str], passages: Sequence[str], pairs: np.ndarray) -> np.ndarray:
         """Return BM25 of each pair (n, 2) of a query and a passage by row, (n,) float64, as `Bm25` scores it."""
-        asked, of_query = np.unique(pairs[:, 0], return_inverse=True)
-        read, of_passage = np.unique(pairs[:, 1], return_inverse=True)
-        words = words_of([queries[row] for row in asked], self.english)
-        counts = [Counter(some) for some in words_of([passages[row] for row in read], self.english)]
-        norms = [self.k1 * (1 - self.b + self.b * some.total() / self.length) for some in counts]
-        weights = {word: self._weight(word) for some in words for word in some}
+        query_rows, of_query = np.unique(pairs[:, 0], return_inverse=True)
+        passage_rows, of_passage = np.unique(pairs[:, 1], return_inverse=True)
+        words = words_of([queries[row] for row in query_rows], self.english)
+        counts = [
+            Counter(passage_words) for passage_words in words_of([passages[row] for row in passage_rows], self.english)
+        ]
+        norms = [self.k1 * (1 - self.b + self.b * passage_words.total() / self.length) for passage_words in counts]
+        weights = {word: self._weight(word) for query_words in words for word in query_words}
 
         def score(query: int, passage: int) -> float:
             count = counts[passage]
             norm = norms[passage]
             return sum(weights[word] * count[word] / (count[word] + norm) for word in words[query] if word in count)
 
-        found = (score(q, p) for q, p in zip(of_query.tolist(), of_passage.tolist(), strict=True))
-        return np.fromiter(found, dtype=np.float64, count=len(pairs))
+        values = (score(q, p) for q, p in zip(of_query.tolist(), of_passage.tolist(), strict=True))
+        return np.fromiter(values, dtype=np.float64, count=len(pairs))
 
     def _weight(self, word: str) -> float:
         n = self.with_word.get(word, 1)
@@ -61,9 +63,9 @@ def count_words(texts: Sequence[str], k1: float = K1, b: float = B, english: boo
     total = sum(map(len, words))
     if not total:
         raise ValueError("no text contains a word to search by")
-    counts = Counter(word for some in words for word in set(some))
-    kept = {word: n for word, n in counts.items() if n > 1}
-    return WordCounts(len(texts), total / len(texts), kept, k1, b, english)
+    counts = Counter(word for text_words in words for word in set(text_words))
+    repeated = {word: n for word, n in counts.items() if n > 1}
+    return WordCounts(len(texts), total / len(texts), repeated, k1, b, english)
 
 
 def load_word_counts(path: Path) -> WordCounts:

@@ -20,7 +20,7 @@ PARTS = 16  # blocks of rows in each part of a search or an evaluation
 GPU_ROWS = 4096  # a GPU waits between small blocks
 MOST_ON_GPU = 2048  # neighbours of a row that FAISS searches on a GPU
 QUERIES = 4096  # rows searched between two reports: as many as FAISS multiplies at once
-EVERY = slice(None)
+ALL_ROWS = slice(None)
 SHARD = 262_144  # vectors in which a sample is searched at once
 TARGET = 0.95  # share of the true neighbours that an approximate search tries to find
 TRIED = 500  # rows whose true neighbours tell how far it has to look
@@ -57,7 +57,7 @@ class Sliceable(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, some: slice) -> np.ndarray: ...
+    def __getitem__(self, rows: slice) -> np.ndarray: ...
 
 
 class Neighbours(NamedTuple):
@@ -86,7 +86,7 @@ def parts_of(n: int) -> list[slice]:
     return slices(n, PARTS * ROWS)
 
 
-def blocks(left: Tensor, right: Tensor, symmetric: bool, part: slice = EVERY) -> Iterator[Block]:
+def blocks(left: Tensor, right: Tensor, symmetric: bool, part: slice = ALL_ROWS) -> Iterator[Block]:
     """Yield all scores of these rows, block by block; in a symmetric corpus (left is right) only row < column."""
     rows = _rows(left)
     start, end, _ = part.indices(len(left))
@@ -123,8 +123,10 @@ def rescored_blocks(
     values = torch.from_numpy(np.full(len(pairs), -np.inf, dtype=np.float32) if scores is None else scores[order])
     for block in all_blocks:
         first, last = np.searchsorted(rows, [block.row, block.end])
-        here = columns[first:last]
-        inside = first + np.flatnonzero((here >= block.column) & (here < block.column + block.scores.shape[1]))
+        block_columns = columns[first:last]
+        inside = first + np.flatnonzero(
+            (block_columns >= block.column) & (block_columns < block.column + block.scores.shape[1])
+        )
         places = rows[inside] - block.row, columns[inside] - block.column
         block.scores[places] = values[inside].to(block.scores.device)
         yield block
@@ -165,7 +167,7 @@ def nearest(
 
     left: (n, d) and right: (m, d) unit vectors; in a symmetric corpus both are the same array.
     """
-    return as_pairs(*_nearest(left, right, k + symmetric, progress, engine), symmetric)
+    return neighbour_pairs(*_nearest(left, right, k + symmetric, progress, engine), symmetric)
 
 
 def neighbours(
@@ -182,9 +184,9 @@ def neighbours(
     """
     ids, scores = _nearest(left, right, k + symmetric, progress, engine)
     if symmetric and len(ids):
-        others = ids != np.arange(len(ids))[:, None]
-        others[others.all(axis=1), -1] = False  # equal rows have crowded the row itself out
-        ids, scores = (found[others].reshape(len(ids), -1) for found in (ids, scores))
+        is_other = ids != np.arange(len(ids))[:, None]
+        is_other[is_other.all(axis=1), -1] = False  # equal rows have crowded the row itself out
+        ids, scores = (column[is_other].reshape(len(ids), -1) for column in (ids, scores))
     tied = np.flatnonzero((scores[:, 1:] == scores[:, :-1]).any(axis=1))  # the search has sorted all the rest
     order = np.lexsort((ids[tied], -scores[tied]))
     ids[tied] = np.take_along_axis(ids[tied], order, 1)
@@ -216,14 +218,14 @@ def _nearest(
     left: np.ndarray, right: np.ndarray, k: int, progress: Progress, engine: Engine | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return row numbers and scores, each (n, k), of the k right rows nearest to each left row."""
-    wanted = min(k, len(right))
+    count = min(k, len(right))
     parts = parts_of(len(left))
-    ids = np.empty((len(left), wanted), np.int64)
-    scores = np.empty((len(left), wanted), np.float32)
-    if not wanted:
+    ids = np.empty((len(left), count), np.int64)
+    scores = np.empty((len(left), count), np.float32)
+    if not count:
         return ids, scores
-    found = (engine or default_engine()).map(_searching, (left, right, wanted), parts, "search", progress)
-    for part, (near, score) in zip(parts, found, strict=True):
+    results = (engine or default_engine()).map(_searching, (left, right, count), parts, "search", progress)
+    for part, (near, score) in zip(parts, results, strict=True):
         ids[part] = near
         scores[part] = score
     return ids, scores
@@ -234,12 +236,12 @@ def _searching(left: np.ndarray, right: np.ndarray, k: int) -> Work[slice, tuple
     index = flat_index(right, k)
 
     def work(part: slice, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
-        here = left[part]
-        found = []
-        for some in slices(len(here), QUERIES):
-            found.append(index.search(np.ascontiguousarray(here[some], dtype=np.float32), k))
-            progress("search", some.stop / len(here))
-        scores, ids = (np.concatenate(each) for each in zip(*found, strict=True))
+        part_rows = left[part]
+        results = []
+        for query_rows in slices(len(part_rows), QUERIES):
+            results.append(index.search(np.ascontiguousarray(part_rows[query_rows], dtype=np.float32), k))
+            progress("search", query_rows.stop / len(part_rows))
+        scores, ids = (np.concatenate(arrays) for arrays in zip(*results, strict=True))
         return ids, scores
 
     return work
@@ -259,7 +261,7 @@ def search_device() -> str:
     return "cuda" if hasattr(faiss, "get_num_gpus") and faiss.get_num_gpus() > 0 else "cpu"
 
 
-def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
+def neighbour_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
     """Return the neighbours (n, k) of each row as pairs; in a symmetric corpus each once, without self pairs.
 
     Ids of -1 are dropped: FAISS returns them when there are no more neighbours.
@@ -268,13 +270,13 @@ def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
     score = torch.from_numpy(scores)
     rows = torch.arange(len(near)).repeat_interleave(near.shape[1])
     columns = near.flatten()
-    found = columns >= 0
+    valid = columns >= 0
     if symmetric:
-        found &= rows != columns
-    left = rows[found]
-    right = columns[found]
-    score = score.flatten()[found]
-    return as_arrays(*(_each_once(left, right, score, len(near)) if symmetric else (left, right, score)))
+        valid &= rows != columns
+    left = rows[valid]
+    right = columns[valid]
+    score = score.flatten()[valid]
+    return pairs_from_tensors(*(_each_once(left, right, score, len(near)) if symmetric else (left, right, score)))
 
 
 def best_of_each(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -294,6 +296,6 @@ def _each_once(left: Tensor, right: Tensor, score: Tensor, rows: int) -> tuple[T
     return keys // rows, keys % rows, score
 
 
-def as_arrays(left: Tensor, right: Tensor, score: Tensor) -> Pairs:
+def pairs_from_tensors(left: Tensor, right: Tensor, score: Tensor) -> Pairs:
     """Return the pairs of three tensors on any device."""
     return Pairs(left.cpu().numpy(), right.cpu().numpy(), score.cpu().numpy())

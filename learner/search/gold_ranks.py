@@ -29,28 +29,33 @@ def ranks_of_gold(
     left = as_tensor(queries, device)
     right = as_tensor(passages, device)
     copies = as_tensor(np.ones(len(passages)) if counts is None else counts, device)
-    wanted = torch.from_numpy(gold).to(right.device)
-    found = np.empty(len(left))
+    gold_rows = torch.from_numpy(gold).to(right.device)
+    ranks = np.empty(len(left))
     for row in range(0, len(left), ROWS):
-        here = left[row : row + ROWS]
-        own = (here * right[wanted[row : row + ROWS]]).sum(1)
-        found[row : row + ROWS] = _ranks(here, right, copies, own, wanted[row : row + ROWS], ties)
+        block = left[row : row + ROWS]
+        gold_scores = (block * right[gold_rows[row : row + ROWS]]).sum(1)
+        ranks[row : row + ROWS] = _ranks(block, right, copies, gold_scores, gold_rows[row : row + ROWS], ties)
         progress("measure", min(1.0, (row + ROWS) / len(left)))
-    return found
+    return ranks
 
 
 def _ranks(
-    here: torch.Tensor, right: torch.Tensor, copies: torch.Tensor, own: torch.Tensor, gold: torch.Tensor, ties: Ties
+    block: torch.Tensor,
+    right: torch.Tensor,
+    copies: torch.Tensor,
+    gold_scores: torch.Tensor,
+    gold: torch.Tensor,
+    ties: Ties,
 ) -> np.ndarray:
-    above = torch.zeros_like(own)
-    equal = torch.zeros_like(own)
+    above = torch.zeros_like(gold_scores)
+    equal = torch.zeros_like(gold_scores)
     for column in range(0, len(right), COLUMNS):
-        scores = here @ right[column : column + COLUMNS].T
+        scores = block @ right[column : column + COLUMNS].T
         inside = (gold >= column) & (gold < column + scores.shape[1])
-        at = inside.nonzero()[:, 0]
-        scores[at, gold[at] - column] = -torch.inf  # rounding must not rank it against itself
+        positions = inside.nonzero()[:, 0]
+        scores[positions, gold[positions] - column] = -torch.inf  # rounding must not rank it against itself
         weights = copies[column : column + COLUMNS]
-        above += (scores > own[:, None]).float() @ weights
-        equal += (scores == own[:, None]).float() @ weights
+        above += (scores > gold_scores[:, None]).float() @ weights
+        equal += (scores == gold_scores[:, None]).float() @ weights
     share = {"optimistic": 0.0, "average": 0.5, "pessimistic": 1.0}[ties]
     return (1 + above + share * equal).cpu().double().numpy()

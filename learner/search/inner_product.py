@@ -36,7 +36,8 @@ def as_left(vectors: np.ndarray, space: Space) -> np.ndarray:
         return vectors
     bare, offset = _parted(vectors, space)
     if space.distance == "l2":
-        bare, offset = 2 * bare, offset + _squares(bare)
+        offset = offset + _squares(bare)
+        bare = 2 * bare
     return np.hstack([bare, -offset, -np.ones_like(offset)])
 
 
@@ -62,8 +63,8 @@ class Factor:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, some: np.ndarray | slice) -> np.ndarray:
-        return self.as_factor(self.vectors[self.rows[some]], self.space)
+    def __getitem__(self, positions: np.ndarray | slice) -> np.ndarray:
+        return self.as_factor(self.vectors[self.rows[positions]], self.space)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self[:], dtype=dtype)
@@ -74,9 +75,9 @@ Readable = np.ndarray | Factor
 
 def factors(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Space) -> tuple[Factor, Factor]:
     """Return the factors of the scores of these left and right rows; the same object if they do not differ."""
-    one = Factor(vectors, left, space, as_left)
+    left_factor = Factor(vectors, left, space, as_left)
     same = space == COSINE and np.array_equal(left, right)
-    return one, one if same else Factor(vectors, right, space, as_right)
+    return left_factor, left_factor if same else Factor(vectors, right, space, as_right)
 
 
 View = tuple[np.ndarray, Space, Callable[[np.ndarray, Space], np.ndarray]] | None  # a factor without its vectors
@@ -103,11 +104,11 @@ def scores(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Spac
     """Return the score of each pair of rows of `vectors`, (n,) float32, computed part by part."""
     bare, offset = _parted(vectors, space)
     parts = [np.empty(0, dtype=np.float32)]
-    for at in range(0, len(left), CHUNK):
-        rows = left[at : at + CHUNK]
-        columns = right[at : at + CHUNK]
-        ours, theirs = (bare[some].astype(np.float32, copy=False) for some in (rows, columns))
-        parts.append(score(ours, theirs, space.distance) - offset[rows, 0] - offset[columns, 0])
+    for start in range(0, len(left), CHUNK):
+        rows = left[start : start + CHUNK]
+        columns = right[start : start + CHUNK]
+        left_vectors, right_vectors = (bare[side].astype(np.float32, copy=False) for side in (rows, columns))
+        parts.append(score(left_vectors, right_vectors, space.distance) - offset[rows, 0] - offset[columns, 0])
     return np.concatenate(parts)
 
 

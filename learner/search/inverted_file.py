@@ -17,7 +17,7 @@ from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.runtime.device import default_device
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work, slices
-from allpairs.learner.search.exact import ROWS, TARGET, TRIED, Neighbours, Pairs, as_pairs, nearest_of_sample
+from allpairs.learner.search.exact import ROWS, TARGET, TRIED, Neighbours, Pairs, nearest_of_sample, neighbour_pairs
 from allpairs.learner.search.inner_product import Readable, View, put_together, taken_apart
 
 LISTS = 2.0  # lists for each square root of the number of vectors
@@ -27,7 +27,7 @@ CHUNK = 65_536  # vectors that are assigned to their lists at once
 QUERIES = 65_536  # of one part of the search, in the order of their own lists, so that they share most lists
 
 
-class Lists(NamedTuple):
+class InvertedLists(NamedTuple):
     """Rows in the order of their lists: (n,) int64, and where each list begins, (lists + 1,) int64."""
 
     rows: np.ndarray
@@ -42,7 +42,7 @@ class Lists(NamedTuple):
 class Index:
     """The right vectors' lists, and their centres (lists, d) float32."""
 
-    lists: Lists
+    lists: InvertedLists
     centres: np.ndarray
 
 
@@ -57,7 +57,7 @@ def nearest_by_lists(
     target: float = TARGET,
 ) -> Pairs:
     """Pair each left row with about its k nearest right rows, as `learner.search.exact.nearest` does."""
-    return as_pairs(*neighbours_by_lists(left, right, k + symmetric, rng, progress, engine, target), symmetric)
+    return neighbour_pairs(*neighbours_by_lists(left, right, k + symmetric, rng, progress, engine, target), symmetric)
 
 
 def neighbours_by_lists(
@@ -77,26 +77,26 @@ def neighbours_by_lists(
     some lists are in memory at a time.
     """
     index = make_index(right, rng, part_of(progress, 0.0, 0.2))
-    own = index.lists if left is right else _lists(left, index.centres, part_of(progress, 0.2, 0.25))
+    left_lists = index.lists if left is right else _lists(left, index.centres, part_of(progress, 0.2, 0.25))
     probes = probes_for(target, left, right, index, k, rng, part_of(progress, 0.25, 0.3))
     k = min(k, len(right))
-    parts = [own.rows[some] for some in slices(len(left), QUERIES)]
-    found = Neighbours(np.full((len(left), k), -1, np.int64), np.full((len(left), k), -np.inf, np.float32))
-    given = (*taken_apart(left), *taken_apart(right), index, probes, k)
-    search = (engine or default_engine()).map(searching, given, parts, "search", part_of(progress, 0.3, 1.0))
+    parts = [left_lists.rows[part] for part in slices(len(left), QUERIES)]
+    result = Neighbours(np.full((len(left), k), -1, np.int64), np.full((len(left), k), -np.inf, np.float32))
+    arguments = (*taken_apart(left), *taken_apart(right), index, probes, k)
+    search = (engine or default_engine()).map(searching, arguments, parts, "search", part_of(progress, 0.3, 1.0))
     for rows, near in zip(parts, search, strict=True):
-        found.ids[rows], found.scores[rows] = near
-    return found
+        result.ids[rows], result.scores[rows] = near
+    return result
 
 
 def make_index(vectors: Readable, rng: np.random.Generator, progress: Progress = no_progress) -> Index:
     """Sort the vectors (n, d) into lists around centres that are learned from a sample."""
-    wanted = max(1, min(round(LISTS * len(vectors) ** 0.5), len(vectors) // PER_LIST))
-    rows = rng.choice(len(vectors), min(len(vectors), PER_LIST * wanted), replace=False)
+    count = max(1, min(round(LISTS * len(vectors) ** 0.5), len(vectors) // PER_LIST))
+    rows = rng.choice(len(vectors), min(len(vectors), PER_LIST * count), replace=False)
     sample = _read(vectors, np.sort(rows))
     learned = faiss.Kmeans(
         sample.shape[1],
-        wanted,
+        count,
         niter=ROUNDS,
         seed=int(rng.integers(2**31)),
         spherical=True,
@@ -109,7 +109,7 @@ def make_index(vectors: Readable, rng: np.random.Generator, progress: Progress =
     return Index(_lists(vectors, centres, part_of(progress, 0.5, 1.0)), centres)
 
 
-def _lists(vectors: Readable, centres: np.ndarray, progress: Progress) -> Lists:
+def _lists(vectors: Readable, centres: np.ndarray, progress: Progress) -> InvertedLists:
     """Return the vectors' rows by the centre with the highest product."""
     nearest = faiss.IndexFlatIP(centres.shape[1])
     nearest.add(centres)
@@ -117,7 +117,9 @@ def _lists(vectors: Readable, centres: np.ndarray, progress: Progress) -> Lists:
     for part in slices(len(vectors), CHUNK):
         number[part] = nearest.search(_read(vectors, part), 1)[1][:, 0]
         progress("lists", part.stop / max(1, len(vectors)))
-    return Lists(np.argsort(number, kind="stable"), np.r_[0, np.cumsum(np.bincount(number, minlength=len(centres)))])
+    return InvertedLists(
+        np.argsort(number, kind="stable"), np.r_[0, np.cumsum(np.bincount(number, minlength=len(centres)))]
+    )
 
 
 def probes_for(
@@ -133,9 +135,9 @@ def probes_for(
     list_of = np.empty(len(right), dtype=np.int64)
     list_of[index.lists.rows] = np.repeat(np.arange(len(index.centres)), np.diff(index.lists.begins))
     needed = [np.empty(0, dtype=np.int64)]  # the lists up to each neighbour's
-    for row, products, wanted in zip(sample, queries @ index.centres.T, near, strict=True):
-        others = wanted[wanted != row] if left is right else wanted
-        needed.append((products > products[list_of[others]][:, None]).sum(1) + 1)
+    for row, products, near_rows in zip(sample, queries @ index.centres.T, near, strict=True):
+        other_rows = near_rows[near_rows != row] if left is right else near_rows
+        needed.append((products > products[list_of[other_rows]][:, None]).sum(1) + 1)
     ranks = np.concatenate(needed)
     return int(np.quantile(ranks, target, method="higher")) if len(ranks) else 1
 
@@ -159,11 +161,11 @@ def searching(
         ids = torch.full((len(rows), k), -1, device=device)
         scores = torch.full((len(rows), k), -torch.inf, device=device)
         asking = _asking(queries, torch.from_numpy(index.centres).to(device), probes)
-        for number, some in enumerate(asking):
+        for number, positions in enumerate(asking):
             within = index.lists.take(number)
-            if len(some) and len(within):
+            if len(positions) and len(within):
                 vectors = torch.from_numpy(_read(right, within)).to(device)
-                _look_into(queries, some, vectors, torch.from_numpy(within).to(device), ids, scores)
+                _look_into(queries, positions, vectors, torch.from_numpy(within).to(device), ids, scores)
             progress("search", (number + 1) / len(asking))
         return ids.cpu().numpy(), scores.cpu().numpy()
 
@@ -172,18 +174,20 @@ def searching(
 
 def _asking(queries: Tensor, centres: Tensor, probes: int) -> tuple[Tensor, ...]:
     """Return for each list the positions of the queries to search in it: those with its centre among their nearest."""
-    wanted = [(some @ centres.T).topk(probes, dim=1, sorted=False).indices for some in torch.split(queries, ROWS)]
-    order = torch.cat(wanted).flatten().sort(stable=True)
+    nearest_lists = [
+        (block @ centres.T).topk(probes, dim=1, sorted=False).indices for block in torch.split(queries, ROWS)
+    ]
+    order = torch.cat(nearest_lists).flatten().sort(stable=True)
     sizes = torch.bincount(order.values, minlength=len(centres)).tolist()
     return torch.split(order.indices // probes, sizes)
 
 
-def _look_into(queries: Tensor, some: Tensor, vectors: Tensor, rows: Tensor, ids: Tensor, scores: Tensor) -> None:
+def _look_into(queries: Tensor, positions: Tensor, vectors: Tensor, rows: Tensor, ids: Tensor, scores: Tensor) -> None:
     """Update ids and scores (n, k), the best so far of these queries, with the vectors of a list."""
-    for few in torch.split(some, ROWS):
-        both = torch.cat([scores[few], queries[few] @ vectors.T], 1)
-        scores[few], at = both.topk(scores.shape[1], dim=1, sorted=False)
-        ids[few] = torch.cat([ids[few], rows.expand(len(few), -1)], 1).gather(1, at)
+    for few in torch.split(positions, ROWS):
+        candidates = torch.cat([scores[few], queries[few] @ vectors.T], 1)
+        scores[few], places = candidates.topk(scores.shape[1], dim=1, sorted=False)
+        ids[few] = torch.cat([ids[few], rows.expand(len(few), -1)], 1).gather(1, places)
 
 
 def _read(vectors: Readable, rows: np.ndarray | slice) -> np.ndarray:

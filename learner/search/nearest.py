@@ -48,25 +48,25 @@ class Near:
         recall = None if self.recall is None else self.recall.as_dict()
         return {"method": self.method, "neighbours": self.neighbours, "recall": recall}
 
-    def words(self, wanted: int) -> str:
-        """Return what a person should know of the search; empty if it found all of the neighbours wanted."""
-        return words_of(self.as_dict(), wanted)
+    def words(self, neighbours: int) -> str:
+        """Return the remarks of `search_remarks` on this search."""
+        return search_remarks(self.as_dict(), neighbours)
 
 
-def words_of(search: Mapping[str, Any], wanted: int) -> str:
-    """Return what a person should know of a search, of which this is `Near.as_dict`; empty if it found all wanted."""
-    said = []
-    kept = search["neighbours"]
+def search_remarks(search: Mapping[str, Any], neighbours: int) -> str:
+    """Return remarks for people on a search (`Near.as_dict`); empty if it found all of these neighbours."""
+    remarks = []
+    searched = search["neighbours"]
     recall = search["recall"]
-    if kept < wanted:
-        said.append(f"With so many texts only {kept:,} neighbours each are kept instead of {wanted:,}.")
+    if searched < neighbours:
+        remarks.append(f"With so many texts only {searched:,} neighbours each are kept instead of {neighbours:,}.")
     if recall is not None:
-        value, low, high = (f"{100 * recall[each]:.1f}" for each in ("value", "low", "high"))
-        said.append(
+        value, low, high = (f"{100 * recall[bound]:.1f}" for bound in ("value", "low", "high"))
+        remarks.append(
             f"The neighbour search was approximate ({search['method']}): it found {value}% ({low}–{high}%) of the true "
             f"neighbours, measured on {recall['labels']:,} sampled texts."
         )
-    return " ".join(said)
+    return " ".join(remarks)
 
 
 def most_neighbours(texts: int) -> int:
@@ -139,7 +139,7 @@ def searches_exactly(left: int, right: int) -> bool:
 def neighbour_recall(
     left: Readable,
     right: Readable,
-    found: Pairs,
+    pairs: Pairs,
     k: int,
     symmetric: bool,
     rng: np.random.Generator,
@@ -155,15 +155,15 @@ def neighbour_recall(
         near = _without(near, near == sample[:, None])
     rows = np.broadcast_to(sample[:, None], near.shape)
     true = Pairs(np.minimum(rows, near), np.maximum(rows, near), near) if symmetric else Pairs(rows, near, near)
-    touched = np.isin(found.left, sample) | (symmetric & np.isin(found.right, sample))
+    touched = np.isin(pairs.left, sample) | (symmetric & np.isin(pairs.right, sample))
     size = max(len(left), len(right))
-    share = np.isin(true.keys(size), found.take(touched).keys(size)).mean(1)
+    share = np.isin(true.keys(size), pairs.take(touched).keys(size)).mean(1)
     low, high = wilson(float(share.sum()), len(share))
     return Estimate(float(share.mean()), low, high, "sample of texts, exact search", len(share))
 
 
-def _without(near: np.ndarray, own: np.ndarray) -> np.ndarray:
+def _without(near: np.ndarray, itself: np.ndarray) -> np.ndarray:
     """Return the values of neighbours (n, k) without each row's own, which is there unless equal texts displaced it."""
-    drop = own.copy()
+    drop = itself.copy()
     drop[:, -1] |= ~drop.any(1)
     return near[~drop].reshape(len(near), -1)

@@ -24,12 +24,12 @@ class Rescored:
 
     def replace(self, left: np.ndarray, right: np.ndarray, score: np.ndarray) -> np.ndarray:
         """Return the scores (n,) of these pairs of rows, with those that are scored again replaced."""
-        keys, again = self._sorted
+        keys, new_scores = self._sorted
         if not len(keys):
             return score
-        wanted = left * self.rows + right
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        replaced: np.ndarray = np.where(keys[place] == wanted, again[place], score).astype(score.dtype)
+        pair_keys = left * self.rows + right
+        place = np.minimum(np.searchsorted(keys, pair_keys), len(keys) - 1)
+        replaced: np.ndarray = np.where(keys[place] == pair_keys, new_scores[place], score).astype(score.dtype)
         return replaced
 
     def blocks(self, all_blocks: Iterable[Block]) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
-from allpairs.learner.search.exact import Block, Pairs, as_arrays, as_tensor, blocks, parts_of, without
+from allpairs.learner.search.exact import Block, Pairs, as_tensor, blocks, pairs_from_tensors, parts_of, without
 from allpairs.learner.search.rescored import NOTHING, Rescored
 
 MOST_PAIRS = 20_000_000
@@ -37,8 +37,8 @@ def best_pairs(
     rescored: pairs of rows of left and right that have another score than their product. Raises InputError if more
     than 20 million pairs would be kept.
     """
-    wanted = _Wanted(torch.inf, top, threshold)
-    return _closest(wanted, left, right, symmetric, None, device, rescored, progress=progress, engine=engine)
+    query = _Query(torch.inf, top, threshold)
+    return _closest(query, left, right, symmetric, None, device, rescored, progress=progress, engine=engine)
 
 
 def most_uncertain(
@@ -58,12 +58,12 @@ def most_uncertain(
     below the second. One pass over all pairs: no neighbour search limits them, and only the closest are kept. Raises
     InputError if more than 20 million pairs are requested.
     """
-    wanted = _Wanted(threshold, n)
-    return _closest(wanted, left, right, symmetric, known, device, progress=progress, engine=engine)
+    query = _Query(threshold, n)
+    return _closest(query, left, right, symmetric, known, device, progress=progress, engine=engine)
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _Query:
     """The n pairs with the score closest to a target, infinity for the highest; without n all from `low` up."""
 
     target: float
@@ -76,24 +76,24 @@ class _Wanted:
         return -wide if self.target == torch.inf else (wide - self.target).abs_()
 
 
-def _closest(wanted: _Wanted, left: np.ndarray, *more: Any, progress: Progress, engine: Engine | None) -> Pairs:
-    """Return the wanted pairs: the closest of each part of the rows, and of those the closest.
+def _closest(query: _Query, left: np.ndarray, *more: Any, progress: Progress, engine: Engine | None) -> Pairs:
+    """Return the pairs of the query: the closest of each part of the rows, and of those the closest.
 
     more: the other arguments of `_scanning`.
     """
-    if wanted.n is not None and wanted.n > MOST_PAIRS:
+    if query.n is not None and query.n > MOST_PAIRS:
         raise InputError(
-            f"{wanted.n:,} pairs were requested, but one call returns at most {MOST_PAIRS:,}: ask for fewer"
+            f"{query.n:,} pairs were requested, but one call returns at most {MOST_PAIRS:,}: ask for fewer"
         )
-    given = (wanted, left, *more)
-    closest = _Closest(wanted)
-    for some in (engine or default_engine()).map(_scanning, given, parts_of(len(left)), "search", progress):
-        closest.add(*some)
-    return as_arrays(*closest.sorted())
+    arguments = (query, left, *more)
+    closest = _Closest(query)
+    for columns in (engine or default_engine()).map(_scanning, arguments, parts_of(len(left)), "search", progress):
+        closest.add(*columns)
+    return pairs_from_tensors(*closest.sorted())
 
 
 def _scanning(
-    wanted: _Wanted,
+    query: _Query,
     left: np.ndarray,
     right: np.ndarray,
     symmetric: bool,
@@ -106,9 +106,9 @@ def _scanning(
     corpus = as_tensor(right, device)
 
     def work(part: slice, progress: Progress) -> Columns:
-        closest = _Closest(wanted)
-        found = rescored.blocks(blocks(queries, corpus, symmetric, part))
-        for block in without(found, known):
+        closest = _Closest(query)
+        block_stream = rescored.blocks(blocks(queries, corpus, symmetric, part))
+        for block in without(block_stream, known):
             closest.look_at(block)
             progress("search", min(1.0, (block.end - part.start) / (part.stop - part.start)))
         return closest.sorted()
@@ -122,9 +122,9 @@ class _Closest:
     Only scores inside a window that narrows with every cut are examined one by one.
     """
 
-    def __init__(self, wanted: _Wanted) -> None:
-        self.wanted = wanted
-        self.low = wanted.low
+    def __init__(self, query: _Query) -> None:
+        self.query = query
+        self.low = query.low
         self.high = torch.inf
         self.parts: list[Columns] = []
         self.size = 0
@@ -139,7 +139,7 @@ class _Closest:
 
     def add(self, left: Tensor, right: Tensor, score: Tensor) -> None:
         """Keep these pairs until others are closer."""
-        n = self.wanted.n
+        n = self.query.n
         self.parts.append((left, right, score))
         self.size += len(score)
         if n is None and self.size > MOST_PAIRS:
@@ -152,8 +152,8 @@ class _Closest:
         if not self.parts:
             return torch.empty(0, dtype=torch.long), torch.empty(0, dtype=torch.long), torch.empty(0)
         left, right, score = (torch.cat(column) for column in zip(*self.parts, strict=True))
-        distance = self.wanted.distance(score)
-        n = self.wanted.n
+        distance = self.query.distance(score)
+        n = self.query.n
         if n and n < len(score):  # a selection is cheaper than sorting them all
             near = distance <= distance.topk(n, largest=False, sorted=False).values.max()
             left = left[near]
@@ -170,12 +170,12 @@ class _Closest:
         self.size = len(score)
         if not n:
             return
-        last = float(self.wanted.distance(score[-1:]))
-        if self.wanted.target == torch.inf:
+        last = float(self.query.distance(score[-1:]))
+        if self.query.target == torch.inf:
             self.low = -last
         else:  # rounded outwards: comparing in float32 must not lose a tie
-            self.low = float(np.nextafter(np.float32(self.wanted.target - last), np.float32(-np.inf)))
-            self.high = float(np.nextafter(np.float32(self.wanted.target + last), np.float32(np.inf)))
+            self.low = float(np.nextafter(np.float32(self.query.target - last), np.float32(-np.inf)))
+            self.high = float(np.nextafter(np.float32(self.query.target + last), np.float32(np.inf)))
 
 
 def _lexsort(*keys: Tensor) -> Tensor:

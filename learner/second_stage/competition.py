@@ -9,7 +9,7 @@ from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.search.inner_product import Space, factors
 from allpairs.learner.search.nearest import near_scores
 
-KEPT = 5  # best candidates of a text: a rank below the fifth tells no more
+CANDIDATES = 5  # best candidates of a text: a rank below the fifth tells no more
 TIE = 1e-5  # scores of the same pair differ by less than this from one computation to another
 ROUNDED = 2e-3  # the same where one of them is from vectors in half precision
 FAR = 0.3  # a larger gap tells no more
@@ -17,7 +17,7 @@ FAR = 0.3  # a larger gap tells no more
 
 @dataclass(frozen=True)
 class Competition:
-    """The scores of the best candidates of each text, the highest first, (texts, KEPT) float32.
+    """The scores of the best candidates of each text, the highest first, (texts, CANDIDATES) float32.
 
     left: of texts as the left one of a pair; right: as the right one, the same array in a symmetric dataset. Minus
     infinity where a text has fewer candidates. rounded: which texts have the scores of vectors in half precision,
@@ -49,28 +49,32 @@ def competition_of(
     """Return the competition between all texts of both lists that have a split; vectors: (texts, d) in the space."""
     left = dataset.left
     right = dataset.right
-    one = _best(dataset, vectors, left, right, space, progress)
-    return Competition(one, one if dataset.symmetric else _best(dataset, vectors, right, left, space, progress))
+    left_best = _best(dataset, vectors, left, right, space, progress)
+    return Competition(
+        left_best, left_best if dataset.symmetric else _best(dataset, vectors, right, left, space, progress)
+    )
 
 
-def padded(scores: np.ndarray) -> np.ndarray:
-    """Return the KEPT highest scores of each row, the highest first, (n, KEPT) float32."""
-    best = np.full((len(scores), KEPT), -np.inf, dtype=np.float32)
-    width = min(KEPT, scores.shape[1])
+def best_candidates(scores: np.ndarray) -> np.ndarray:
+    """Return the highest five scores of each row, the highest first, (n, CANDIDATES) float32."""
+    best = np.full((len(scores), CANDIDATES), -np.inf, dtype=np.float32)
+    width = min(CANDIDATES, scores.shape[1])
     best[:, :width] = -np.sort(-scores, axis=1)[:, :width]
     return best
 
 
 def _best(
-    dataset: Dataset, vectors: np.ndarray, rows: np.ndarray, others: np.ndarray, space: Space, progress: Progress
+    dataset: Dataset, vectors: np.ndarray, rows: np.ndarray, candidates: np.ndarray, space: Space, progress: Progress
 ) -> np.ndarray:
-    best = np.full((len(vectors), KEPT), -np.inf, dtype=np.float32)
-    best[rows] = padded(near_scores(*factors(vectors, rows, others, space), KEPT, dataset.symmetric, progress))
+    best = np.full((len(vectors), CANDIDATES), -np.inf, dtype=np.float32)
+    best[rows] = best_candidates(
+        near_scores(*factors(vectors, rows, candidates, space), CANDIDATES, dataset.symmetric, progress)
+    )
     return best
 
 
 def _standing(best: np.ndarray, score: np.ndarray, tie: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return gap and rank of pairs (n,) whose text has these best candidates (n, KEPT), the pair itself among them."""
+    """Return gap and rank of pairs (n,); best: (n, CANDIDATES) of their text, the pair itself among them."""
     is_best = np.abs(best[:, 0] - score) <= tie
     gap = np.clip(score - np.where(is_best, best[:, 1], best[:, 0]), -FAR, FAR)
     better = (best > (score + tie)[:, None]).sum(1)

@@ -1,4 +1,4 @@
-"""Features of two records, column by column; a value that either of them lacks says nothing."""
+"""Features of two records, column by column; a value that is missing in either says nothing."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ class FieldFeatures:
     def values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the features of pairs of rows, (n, features) float32 in the order of `field_features`.
 
-        NaN where one text lacks the value, and in columns that the dataset lacks.
+        NaN where a text has no value, and in columns that the dataset does not have.
         """
         columns = [
             self._compare(name, measure, left, right) for name, kind in self.kinds.items() for measure in MEASURES[kind]
@@ -62,9 +62,9 @@ class FieldFeatures:
     def _alike(self, name: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return how much of the shorter value is in the longer one, 0 to 1, (n,)."""
         values = self._parsed[name]
-        found = process.cpdist(values[left], values[right], scorer=fuzz.partial_ratio, dtype=np.float32) / PERCENT
+        similarity = process.cpdist(values[left], values[right], scorer=fuzz.partial_ratio, dtype=np.float32) / PERCENT
         lacking = np.array([not value for value in values])
-        return np.where(lacking[left] | lacking[right], np.nan, found)
+        return np.where(lacking[left] | lacking[right], np.nan, similarity)
 
     @cached_property
     def _parsed(self) -> dict[str, np.ndarray]:
@@ -97,9 +97,9 @@ def _same(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def _apart(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the difference of two numbers' logarithms, at most 2 and also 2 for signs that differ, (n,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.abs(np.log(np.abs(left)) - np.log(np.abs(right)))
-    found = np.where(np.sign(left) == np.sign(right), np.minimum(found, MOST_APART), MOST_APART)
-    return np.where(np.isnan(left) | np.isnan(right), np.nan, np.where(left == right, 0.0, found))
+        difference = np.abs(np.log(np.abs(left)) - np.log(np.abs(right)))
+    difference = np.where(np.sign(left) == np.sign(right), np.minimum(difference, MOST_APART), MOST_APART)
+    return np.where(np.isnan(left) | np.isnan(right), np.nan, np.where(left == right, 0.0, difference))
 
 
 def _days_apart(left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ MOST_SHIFT = 1_000.0  # of a logit: any label is certain there
 
 
 @dataclass(frozen=True)
-class Sample:
+class FitSample:
     """Pairs to fit on: first scores (n,), features (n, f), labels 0 or 1 (n,), and weights (n,)."""
 
     score: np.ndarray
@@ -34,9 +34,9 @@ class Sample:
     label: np.ndarray
     weight: np.ndarray
 
-    def take(self, chosen: np.ndarray) -> "Sample":
+    def take(self, chosen: np.ndarray) -> "FitSample":
         """Return the pairs at these positions."""
-        return Sample(self.score[chosen], self.values[chosen], self.label[chosen], self.weight[chosen])
+        return FitSample(self.score[chosen], self.values[chosen], self.label[chosen], self.weight[chosen])
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Fitted:
     layer: OutputLayer
 
 
-def fit(sample: Sample, layer: OutputLayer, floor: float, kinds: Kinds) -> Fitted:
+def fit(sample: FitSample, layer: OutputLayer, floor: float, kinds: Kinds) -> Fitted:
     """Fit the second stage; layer: the output layer of the first scores; kinds: of the columns that are compared.
 
     It keeps its layer where that is steep enough: the new scores are then the logits on its scale. A flat one, of
@@ -57,15 +57,15 @@ def fit(sample: Sample, layer: OutputLayer, floor: float, kinds: Kinds) -> Fitte
     middle = score.mean()
     spread = score.std() + 1e-6
     mean, deviation = _moments(sample.values)
-    ones = np.ones(len(score))
-    x = np.column_stack([(score - middle) / spread, ones, standardized(sample.values, mean, deviation)])
+    constant_column = np.ones(len(score))
+    x = np.column_stack([(score - middle) / spread, constant_column, standardized(sample.values, mean, deviation)])
     signs = [sign for sign, _ in features_with(kinds).values()]
-    found = _regressed(x, sample.label.astype(np.float64), sample.weight, signs)
-    slope = float(found[0] / spread)  # the second logit for each unit of the first score
-    constant = float(found[1] - slope * middle)
+    weights = _regressed(x, sample.label.astype(np.float64), sample.weight, signs)
+    slope = float(weights[0] / spread)  # the second logit for each unit of the first score
+    constant = float(weights[1] - slope * middle)
     whole = layer if layer.w >= slope else OutputLayer(slope, constant)
     bias = (constant - whole.b) / whole.w
-    weight = found[2:] / whole.w
+    weight = weights[2:] / whole.w
     return Fitted(SecondStage(floor, slope / whole.w, bias, mean, deviation, weight, kinds), whole)
 
 
@@ -88,17 +88,17 @@ def _regressed(x: np.ndarray, y: np.ndarray, weight: np.ndarray, signs: Sequence
 
     def loss(t: np.ndarray) -> tuple[float, np.ndarray]:
         logits = x @ t
-        away = (t - prior) / spread
-        value = np.sum(weight * (np.logaddexp(0, logits) - y * logits)) + 0.5 * np.sum(away**2)
-        return float(value), x.T @ (weight * (sigmoid(logits) - y)) + away / spread
+        distance = (t - prior) / spread
+        value = np.sum(weight * (np.logaddexp(0, logits) - y * logits)) + 0.5 * np.sum(distance**2)
+        return float(value), x.T @ (weight * (sigmoid(logits) - y)) + distance / spread
 
     bounds = [(LEAST_SCORE, None), (None, None), *map(BOUNDS.__getitem__, signs)]
-    found: np.ndarray = minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return found
+    weights: np.ndarray = minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return weights
 
 
 def cross_fitted(
-    labelled: Sample, imputed: Sample, layer: OutputLayer, floor: float, kinds: Kinds
+    labelled: FitSample, imputed: FitSample, layer: OutputLayer, floor: float, kinds: Kinds
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each labelled pair's new logit, and what its features add to it, by a stage that has not seen its label.
 
@@ -106,12 +106,12 @@ def cross_fitted(
     """
     logits = np.empty(len(labelled.label))
     added = np.empty(len(labelled.label))
-    for rest, held in _folds(labelled.label):
-        part = labelled.take(rest)
-        fitted = fit(joined(part, imputed), layer, floor, kinds)
-        values = labelled.values[held]
-        logits[held] = fitted.layer.logit(fitted.second.score(labelled.score[held], values))
-        added[held] = fitted.layer.w * fitted.second.added(values).sum(1)
+    for remainder, fold in _folds(labelled.label):
+        part = labelled.take(remainder)
+        fitted = fit(joined_samples(part, imputed), layer, floor, kinds)
+        values = labelled.values[fold]
+        logits[fold] = fitted.layer.logit(fitted.second.score(labelled.score[fold], values))
+        added[fold] = fitted.layer.w * fitted.second.added(values).sum(1)
     return logits, added
 
 
@@ -120,21 +120,21 @@ def calibrated(fitted: Fitted, logits: np.ndarray, label: np.ndarray) -> Fitted:
 
     Some of the pairs that served as negatives are matches, which makes p too low: not that of the labels.
     """
-    shift = brentq(lambda by: float(sigmoid(logits + by).mean() - label.mean()), -MOST_SHIFT, MOST_SHIFT)
+    shift = brentq(lambda amount: float(sigmoid(logits + amount).mean() - label.mean()), -MOST_SHIFT, MOST_SHIFT)
     return replace(fitted, second=replace(fitted.second, bias=fitted.second.bias + shift / fitted.layer.w))
 
 
-def joined(one: Sample, other: Sample) -> Sample:
+def joined_samples(first: FitSample, second: FitSample) -> FitSample:
     """Return the pairs of both."""
     columns = ("score", "values", "label", "weight")
-    return Sample(*(np.concatenate([getattr(one, name), getattr(other, name)]) for name in columns))
+    return FitSample(*(np.concatenate([getattr(first, name), getattr(second, name)]) for name in columns))
 
 
 def _folds(label: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield positions of the others, and of each fold: both classes are dealt out in turn."""
     fold = np.empty(len(label), dtype=np.int64)
     for value in (0, 1):
-        here = np.flatnonzero(label == value)
-        fold[here] = np.arange(len(here)) % FOLDS
+        positions = np.flatnonzero(label == value)
+        fold[positions] = np.arange(len(positions)) % FOLDS
     for number in range(FOLDS):
         yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)

@@ -17,8 +17,8 @@ from allpairs.learner.search.inner_product import Space
 from allpairs.learner.search.nearest import searches_exactly
 from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.second_stage.competition import Competition
-from allpairs.learner.second_stage.fit import Sample, calibrated, cross_fitted, fit, joined
-from allpairs.learner.second_stage.rescore import PairFeatures, best_of, features_of, rescore
+from allpairs.learner.second_stage.fit import FitSample, calibrated, cross_fitted, fit, joined_samples
+from allpairs.learner.second_stage.rescore import PairFeatures, best_dataset_pairs, features_of, rescore
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 LEAST = 5  # labels of each class
@@ -48,7 +48,7 @@ class Staged:
     gain: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what a matcher's details say of it: only the gain if it is not used, nothing if it was not tried."""
+        """Return its entries in a matcher's details: only the gain if it is not used, nothing if it was not tried."""
         if self.gain is None:
             return {}
         return {"second_stage": {"gain": self.gain, **({} if self.second is None else self.second.as_dict())}}
@@ -74,25 +74,25 @@ def make_staged(
     few = searches_exactly(len(dataset.left), len(dataset.right))
     if use == "off" or space.distance != "cosine" or not few:
         return Staged(layer)
-    found = best_of(dataset, vectors, space, progress=progress)
-    pairs = found.take(np.arange(len(found) - 1))
-    ours = _found(dataset, pairs, labelled)
-    label = labelled.label[ours >= 0]
+    best = best_dataset_pairs(dataset, vectors, space, progress=progress)
+    pairs = best.take(np.arange(len(best) - 1))
+    places = _places(dataset, pairs, labelled)
+    label = labelled.label[places >= 0]
     if min(label.sum(), len(label) - label.sum()) < LEAST:
         return Staged(layer)
     kinds = {field.name: field.kind for field in dataset.fields}
     features = features_of(dataset, vectors, space, dataset.lexicon, dataset.symmetric, kinds, progress)
-    seen = ours[ours >= 0]
+    labelled_places = places[places >= 0]
     imputed = _imputed(dataset, pairs, labelled, layer, rng)
-    sample = _sample(pairs.take(seen), label, 1.0, features)
+    sample = _sample(pairs.take(labelled_places), label, 1.0, features)
     negatives = _sample(pairs.take(imputed), np.zeros(len(imputed), dtype=np.int64), IMPUTED_WEIGHT, features)
-    floor = float(found.score[-2:].mean())  # between two pairs: no rounding decides which of them are scored again
+    floor = float(best.score[-2:].mean())  # between two pairs: no rounding decides which of them are scored again
     held_out, added = cross_fitted(sample, negatives, layer, floor, kinds)
-    before, after = (average_precision(curve_from_scores(each, label)) for each in (sample.score, held_out))
+    before, after = (average_precision(curve_from_scores(scores, label)) for scores in (sample.score, held_out))
     gain = after - before
     if use == "auto" and (gain < -TOLERATED or not tells(added, label)):
         return Staged(layer, gain=gain)
-    fitted = calibrated(fit(joined(sample, negatives), layer, floor, kinds), held_out, label)
+    fitted = calibrated(fit(joined_samples(sample, negatives), layer, floor, kinds), held_out, label)
     rescored = rescore(fitted.second, pairs, features, len(dataset.texts))
     return Staged(fitted.layer, fitted.second, rescored, features.competition, gain)
 
@@ -102,18 +102,18 @@ def tells(values: np.ndarray, label: np.ndarray) -> bool:
 
     The test is that of Mann and Whitney (1947). Values that labels were fitted to must not be of these labels.
     """
-    found = mannwhitneyu(values[label == 1], values[label == 0], alternative="greater")
-    return bool(found.pvalue < CHANCE)
+    result = mannwhitneyu(values[label == 1], values[label == 0], alternative="greater")
+    return bool(result.pvalue < CHANCE)
 
 
-def _found(dataset: Dataset, pairs: Pairs, labelled: Labelled) -> np.ndarray:
+def _places(dataset: Dataset, pairs: Pairs, labelled: Labelled) -> np.ndarray:
     """Return the position of each labelled pair among the pairs, -1 for those that are not there."""
-    keys, wanted = (dataset.keys(each.left, each.right) for each in (pairs, labelled))
+    keys, labelled_keys = (dataset.keys(pair_set.left, pair_set.right) for pair_set in (pairs, labelled))
     if not len(keys):
-        return np.full(len(wanted), -1)
+        return np.full(len(labelled_keys), -1)
     order = np.argsort(keys)
-    place = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
-    return np.where(keys[place] == wanted, place, -1)
+    place = order[np.minimum(np.searchsorted(keys, labelled_keys, sorter=order), len(keys) - 1)]
+    return np.where(keys[place] == labelled_keys, place, -1)
 
 
 def _imputed(
@@ -130,5 +130,5 @@ def _imputed(
     return rng.choice(below, min(IMPUTED, len(below)), replace=False)
 
 
-def _sample(pairs: Pairs, label: np.ndarray, weight: float, features: PairFeatures) -> Sample:
-    return Sample(pairs.score, features.values(pairs), label, np.full(len(pairs), weight))
+def _sample(pairs: Pairs, label: np.ndarray, weight: float, features: PairFeatures) -> FitSample:
+    return FitSample(pairs.score, features.values(pairs), label, np.full(len(pairs), weight))

@@ -43,40 +43,47 @@ class TextFeatures:
     def values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the features of pairs of rows, (n, 12) float32 in the order of TEXT_FEATURES."""
         parts = [np.empty((0, len(TEXT_FEATURES)), dtype=np.float32)]
-        for at in range(0, len(left), CHUNK):
-            some = left[at : at + CHUNK], right[at : at + CHUNK]
-            columns = [*self._words(*some), *self._numbers(*some), *self._prices(*some)]
+        for start in range(0, len(left), CHUNK):
+            rows = left[start : start + CHUNK], right[start : start + CHUNK]
+            columns = [*self._words(*rows), *self._numbers(*rows), *self._prices(*rows)]
             parts.append(np.column_stack(columns).astype(np.float32))
         return np.concatenate(parts)
 
     def _words(self, left: np.ndarray, right: np.ndarray) -> Iterator[np.ndarray]:
         """Yield containment, by rarity, in the text with less; the rarest shared word's rarity, and each one's odd."""
-        ours = self.weighted[left]
-        theirs = self.weighted[right]
-        shared = ours.multiply(self.words[right]).tocsr()
-        less = np.minimum(_sums(ours), _sums(theirs))
+        left_weights = self.weighted[left]
+        right_weights = self.weighted[right]
+        shared = left_weights.multiply(self.words[right]).tocsr()
+        less = np.minimum(_sums(left_weights), _sums(right_weights))
         rarest = max(float(self.lexicon.rarity.max(initial=0.0)), 1e-6)
         yield _sums(shared) / np.maximum(less, 1e-6)
         yield _most(shared) / rarest
-        odd = _most(ours - shared) / rarest, _most(theirs - theirs.multiply(self.words[left])) / rarest
+        odd = (
+            _most(left_weights - shared) / rarest,
+            _most(right_weights - right_weights.multiply(self.words[left])) / rarest,
+        )
         yield from (np.minimum(*odd), np.maximum(*odd)) if self.symmetric else odd
 
     def _numbers(self, left: np.ndarray, right: np.ndarray) -> Iterator[np.ndarray]:
         """Yield for numbers, then for codes: shared ones, ones in one text only, and whether both have only such."""
         for counts in self._kinds:
-            ours = counts[left]
-            theirs = counts[right]
-            shared = _sums(ours.multiply(theirs))
-            one = _sums(ours)
-            other = _sums(theirs)
+            left_counts = counts[left]
+            right_counts = counts[right]
+            shared = _sums(left_counts.multiply(right_counts))
+            left_total = _sums(left_counts)
+            right_total = _sums(right_counts)
             yield np.log1p(shared)
-            yield np.log1p(one + other - 2 * shared)
-            yield (shared == 0) & (one > 0) & (other > 0)
+            yield np.log1p(left_total + right_total - 2 * shared)
+            yield (shared == 0) & (left_total > 0) & (right_total > 0)
 
     def _prices(self, left: np.ndarray, right: np.ndarray) -> Iterator[np.ndarray]:
         """Yield whether both texts have a price, and how far the closest two are apart: 0 where one is missing."""
-        pairs = [(self._amounts[one], self._amounts[other]) for one, other in zip(left, right, strict=True)]
-        known = np.array([bool(len(ours) and len(theirs)) for ours, theirs in pairs], dtype=bool)
+        pairs = [
+            (self._amounts[left_row], self._amounts[right_row]) for left_row, right_row in zip(left, right, strict=True)
+        ]
+        known = np.array(
+            [bool(len(left_amounts) and len(right_amounts)) for left_amounts, right_amounts in pairs], dtype=bool
+        )
         yield known
         yield np.array([_apart(*pair) if is_known else 0.0 for pair, is_known in zip(pairs, known, strict=True)])
 
@@ -90,15 +97,15 @@ class TextFeatures:
     @cached_property
     def _amounts(self) -> list[np.ndarray]:
         """The logarithms of each text's prices."""
-        found = (PRICE.findall(identity(text)) for text in self.texts)
-        return [np.log([max(float(amount.replace(",", ".")), 0.01) for amount in each]) for each in found]
+        matches = (PRICE.findall(identity(text)) for text in self.texts)
+        return [np.log([max(float(amount.replace(",", ".")), 0.01) for amount in amounts]) for amounts in matches]
 
 
 def _counted(words: csr_matrix) -> csr_matrix:
     """Return 1 where a text has a word."""
-    ones = words.copy()
-    ones.data = np.ones_like(ones.data)
-    return ones
+    counted = words.copy()
+    counted.data = np.ones_like(counted.data)
+    return counted
 
 
 def _sums(rows: csr_matrix) -> np.ndarray:
@@ -111,5 +118,5 @@ def _most(rows: csr_matrix) -> np.ndarray:
     return np.asarray(rows.max(1).todense(), dtype=np.float32).ravel()
 
 
-def _apart(ours: np.ndarray, theirs: np.ndarray) -> float:
-    return min(MOST_APART, float(np.abs(ours[:, None] - theirs).min()))
+def _apart(left_amounts: np.ndarray, right_amounts: np.ndarray) -> float:
+    return min(MOST_APART, float(np.abs(left_amounts[:, None] - right_amounts).min()))

@@ -33,12 +33,14 @@ class PairFeatures:
         """Return the features of the pairs, (n, features) float32 in the order of `features_with`."""
         standing = self.competition.values(pairs.left, pairs.right, pairs.score)
         if self.texts.symmetric:  # which text is the left one means nothing
-            standing = tuple(order(*standing[at : at + 2]) for at in (0, 2) for order in (np.minimum, np.maximum))
+            standing = tuple(
+                order(*standing[start : start + 2]) for start in (0, 2) for order in (np.minimum, np.maximum)
+            )
         rows = pairs.left, pairs.right
         return np.column_stack([*standing, self.texts.values(*rows), self.fields.values(*rows)])
 
 
-def best_of(
+def best_dataset_pairs(
     dataset: Dataset, vectors: np.ndarray, space: Space, floor: float = LOWEST, progress: Progress = no_progress
 ) -> Pairs:
     """Return the best pairs of all texts with a split as rows, best first: all from a floor up, two million at most.
@@ -47,11 +49,11 @@ def best_of(
     """
     left = dataset.left
     right = dataset.right
-    wanted = PER_TEXT * (len(left) + (0 if dataset.symmetric else len(right))) + 1
-    top = min(MOST, wanted) if floor == LOWEST else MOST
+    count = PER_TEXT * (len(left) + (0 if dataset.symmetric else len(right))) + 1
+    top = min(MOST, count) if floor == LOWEST else MOST
     sides = as_left(vectors[left], space), as_right(vectors[right], space)
-    found = best_pairs(*sides, dataset.symmetric, top=top, threshold=floor, progress=progress)
-    return Pairs(left[found.left], right[found.right], found.score)
+    best = best_pairs(*sides, dataset.symmetric, top=top, threshold=floor, progress=progress)
+    return Pairs(left[best.left], right[best.right], best.score)
 
 
 def features_of(
@@ -78,8 +80,8 @@ def rescore(second: SecondStage, pairs: Pairs, features: PairFeatures, rows: int
     """Return these pairs, all from the floor up, with their new scores; rows: of the dataset."""
     if len(pairs) == MOST:  # there may be more: all that are not scored again have to stay below
         second = replace(second, floor=float(pairs.score[-1]))
-    again = np.empty(len(pairs), dtype=np.float32)
-    for at in range(0, len(pairs), BLOCK):
-        some = pairs.take(np.arange(at, min(at + BLOCK, len(pairs))))
-        again[at : at + BLOCK] = second.score(some.score, features.values(some))
-    return Rescored(Pairs(pairs.left, pairs.right, again), rows)
+    new_scores = np.empty(len(pairs), dtype=np.float32)
+    for start in range(0, len(pairs), BLOCK):
+        block = pairs.take(np.arange(start, min(start + BLOCK, len(pairs))))
+        new_scores[start : start + BLOCK] = second.score(block.score, features.values(block))
+    return Rescored(Pairs(pairs.left, pairs.right, new_scores), rows)

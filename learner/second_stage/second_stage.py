@@ -53,14 +53,14 @@ class SecondStage:
         return known | ({"columns": dict(self.kinds)} if self.kinds else {})
 
     @classmethod
-    def read(cls, given: Mapping[str, Any]) -> "SecondStage":
+    def read(cls, stored: Mapping[str, Any]) -> "SecondStage":
         """Return the second stage of `as_dict`. Raises KeyError, TypeError or ValueError if it is broken."""
-        kinds = {name: FieldKind(kind) for name, kind in given.get("columns", {}).items()}
-        rows = [given["features"][name] for name in features_with(kinds)]
+        kinds = {name: FieldKind(kind) for name, kind in stored.get("columns", {}).items()}
+        rows = [stored["features"][name] for name in features_with(kinds)]
         mean, deviation, weight = (
             np.array([float(row[key]) for row in rows]) for key in ("mean", "deviation", "weight")
         )
-        floor, slope, bias = (float(given[key]) for key in ("floor", "slope", "bias"))
+        floor, slope, bias = (float(stored[key]) for key in ("floor", "slope", "bias"))
         return cls(floor, slope, bias, mean, deviation, weight, kinds)
 
     def added(self, values: np.ndarray) -> np.ndarray:
@@ -73,10 +73,10 @@ class SecondStage:
 
     def parts(self, values: np.ndarray) -> dict[str, float]:
         """Return what each part adds to the score of one pair with these features (features,), without the bias."""
-        found: dict[str, float] = {}
+        amounts: dict[str, float] = {}
         for (_, part), amount in zip(self.features.values(), self.added(values[None])[0].tolist(), strict=True):
-            found[part] = found.get(part, 0.0) + amount
-        return found
+            amounts[part] = amounts.get(part, 0.0) + amount
+        return amounts
 
 
 def features_with(kinds: Kinds) -> dict[str, tuple[int, str]]:
@@ -86,8 +86,8 @@ def features_with(kinds: Kinds) -> dict[str, tuple[int, str]]:
 
 def standardized(values: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
     """Return (values - mean) / deviation, from -4 to 4, float64; 0 for what is missing, NaN."""
-    away = (values.astype(np.float64) - mean) / deviation
-    return np.clip(np.nan_to_num(away, nan=0.0), -EXTREME, EXTREME)
+    deviations = (values.astype(np.float64) - mean) / deviation
+    return np.clip(np.nan_to_num(deviations, nan=0.0), -EXTREME, EXTREME)
 
 
 def above(score: np.ndarray, floor: float) -> np.ndarray:

@@ -19,7 +19,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.publications import add_counts
 from allpairs.db.projects.stable_groups import group_ids_of
 from allpairs.db.schema.engine import reading, writing
-from allpairs.learner.scoring.any_pairs import Seen
+from allpairs.learner.scoring.any_pairs import EncodedTexts
 from allpairs.learner.scoring.explanation import Part
 from allpairs.learner.serving.loaded import Loaded, Served
 from allpairs.learner.serving.project_texts import Query
@@ -49,7 +49,7 @@ class AnsweredQuestion:
 
     question: MatchQuestion
     served: Served
-    encoded: Seen
+    encoded: EncodedTexts
     ranked: list[Ranked]
 
 

@@ -41,15 +41,16 @@ def load_served(
         named = TextColumns.read(project_of(session, project_id).text_columns)
     matcher = load_matcher(str(artifacts() / folder))
     dataset = data.dataset
-    matcher.require_reference()
     vectors = _vectors(row, data, progress)
     rng = np.random.default_rng(0)
     rows = {}
     indexes = {}
     for of_left in (True,) if dataset.symmetric else (True, False):
         lists = lists_of(dataset, of_left)
-        rows[of_left] = lists.others
-        indexes[of_left] = _index(vectors, (lists.own, lists.others), of_left, matcher.space, rng, progress, exact)
+        rows[of_left] = lists.candidates
+        indexes[of_left] = _index(
+            vectors, (lists.own_rows, lists.candidates), of_left, matcher.space, rng, progress, exact
+        )
     columns = matcher.columns or named or ONE_COLUMN
     return ProjectTexts(data.item_ids, dataset.symmetric, columns), ServedModel(matcher, vectors, rows, indexes)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from allpairs.db.corpus.equal_texts import same_texts
 from allpairs.learner.data.fields import RecordTexts
-from allpairs.learner.scoring.any_pairs import Seen, explain_pairs, score_pairs, see
+from allpairs.learner.scoring.any_pairs import EncodedTexts, encode_texts, explain_pairs, score_pairs
 from allpairs.learner.scoring.explanation import Part
 from allpairs.learner.scoring.matcher import PairModel
 from allpairs.learner.search.inner_product import as_left, as_right
@@ -47,11 +47,13 @@ class ServedModel:
     rows: dict[bool, np.ndarray]
     indexes: dict[bool, CandidateIndex]
 
-    def see(self, records: RecordTexts, of_left: bool) -> Seen:
+    def see(self, records: RecordTexts, of_left: bool) -> EncodedTexts:
         """Encode texts of this side."""
-        return see(self.matcher, records.read(), of_left, records.fields(True))
+        return encode_texts(self.matcher, records.read(), of_left, records.fields(True))
 
-    def best(self, texts: Sequence[str], queries: Seen, k: int, read: ReadRows, explained: int = 0) -> ScoredTexts:
+    def best(
+        self, texts: Sequence[str], queries: EncodedTexts, k: int, read: ReadRows, explained: int = 0
+    ) -> ScoredTexts:
         """Return the k best candidates of each text, with the parts of the scores of the first `explained`.
 
         queries: the same texts as the model sees them.
@@ -66,7 +68,7 @@ class ServedModel:
         parts = self._why(queries, candidates, text, [of_text[:explained] for of_text in places])
         return ScoredTexts([Ranked(row[of_text], score[of_text], equal[of_text]) for of_text in places], parts)
 
-    def scores(self, queries: Seen, text: np.ndarray, row: np.ndarray, read: ReadRows) -> np.ndarray:
+    def scores(self, queries: EncodedTexts, text: np.ndarray, row: np.ndarray, read: ReadRows) -> np.ndarray:
         """Return the score (n,) of pairs of the text at a place with a row of the project."""
         return self._score(queries, self._read(read, row, not queries.of_left)[1], text)
 
@@ -75,26 +77,26 @@ class ServedModel:
         assert self.matcher.layer is not None
         return self.matcher.layer.probability(score)
 
-    def _near(self, queries: Seen, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def _near(self, queries: EncodedTexts, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return pairs of a text's place and a row, each once, with about the k best rows of each text and more."""
         as_query = as_left if queries.of_left else as_right
         count = k + (SPARE if self.matcher.second is None else SPARE_STAGED)
-        rows = self.indexes[queries.of_left].search(as_query(queries.given, self.matcher.space), count)
+        rows = self.indexes[queries.of_left].search(as_query(queries.repeated_vectors, self.matcher.space), count)
         text, place = np.nonzero(rows >= 0)
         return text, self.rows[queries.of_left][rows[text, place]]
 
-    def _read(self, read: ReadRows, row: np.ndarray, of_left: bool) -> tuple[RecordTexts, Seen]:
+    def _read(self, read: ReadRows, row: np.ndarray, of_left: bool) -> tuple[RecordTexts, EncodedTexts]:
         """Read the texts of these rows, each once; return them, and them as the other side of the rows' scores."""
         distinct, places = np.unique(row, return_inverse=True)
         records = read(distinct)
         vectors = np.asarray(self.vectors[distinct])
-        return records, Seen(records.read(), vectors, places, of_left, records.fields(True))
+        return records, EncodedTexts(records.read(), vectors, places, of_left, records.fields(True))
 
-    def _score(self, queries: Seen, candidates: Seen, text: np.ndarray) -> np.ndarray:
+    def _score(self, queries: EncodedTexts, candidates: EncodedTexts, text: np.ndarray) -> np.ndarray:
         return score_pairs(self.matcher, *_sides(queries, candidates, text, np.arange(len(text))))
 
     def _why(
-        self, queries: Seen, candidates: Seen, text: np.ndarray, pairs: list[np.ndarray]
+        self, queries: EncodedTexts, candidates: EncodedTexts, text: np.ndarray, pairs: list[np.ndarray]
     ) -> list[list[list[Part]]]:
         """Return the parts of these pairs, which are a text's each."""
         chosen = np.concatenate(pairs) if pairs else np.empty(0, dtype=np.int64)
@@ -106,7 +108,7 @@ class ServedModel:
 
 
 def _sides(
-    queries: Seen, candidates: Seen, text: np.ndarray, pair: np.ndarray
-) -> tuple[Seen, Seen, np.ndarray, np.ndarray]:
+    queries: EncodedTexts, candidates: EncodedTexts, text: np.ndarray, pair: np.ndarray
+) -> tuple[EncodedTexts, EncodedTexts, np.ndarray, np.ndarray]:
     """Return both sides, the left one first, and the places of pairs of a text and a row in them."""
     return (queries, candidates, text, pair) if queries.of_left else (candidates, queries, pair, text)

@@ -84,7 +84,7 @@ def main(folder: str, most: str, seconds: str) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (data, data))
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
     try:
-        load_matcher(folder, "cpu").require_reference()
+        load_matcher(folder, "cpu")
     except InputError as error:
         print(error)
         raise SystemExit(REFUSED) from None

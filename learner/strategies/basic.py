@@ -1,6 +1,6 @@
 """Strategies: functions of a pool that rank the pairs to label next (Mussmann, Jia and Liang 2020, section 4.2).
 
-A strategy returns at most n pairs, the most wanted first; asked for more, it continues the same ranking.
+A strategy returns at most n pairs, the most useful first; asked for more, it continues the same ranking.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ def strategy(name: str) -> Strategy:
     if name in UNTRAINED:
         return UNTRAINED[name]
     module, function = STRATEGIES[name].function.split(":")
-    found: Strategy = getattr(import_module(module), function)
-    return found
+    chosen: Strategy = getattr(import_module(module), function)
+    return chosen
 
 
 def uncertainty(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from allpairs.learner.search.exact import Pairs
-from allpairs.learner.strategies.pool import joined
+from allpairs.learner.strategies.pool import joined_pairs
 
 MORE = 4  # factor by which more pairs are ranked each time, until the cap leaves enough
 
@@ -19,18 +19,18 @@ def within_cap(rank: Callable[[int], Pairs], n: int, per_text: int) -> Pairs:
     """
     if not per_text:
         return rank(n)
-    wanted = n
+    count = n
     enough = False
     while not enough:
-        wanted *= MORE
-        ranked = rank(wanted)
-        kept = allowed(ranked, n, per_text)
-        enough = len(kept) == n or len(ranked) < wanted
-    skipped = np.setdiff1d(np.arange(len(ranked)), kept)
-    return ranked.take(np.r_[kept, skipped][:n])
+        count *= MORE
+        ranked = rank(count)
+        positions = positions_within_cap(ranked, n, per_text)
+        enough = len(positions) == n or len(ranked) < count
+    skipped = np.setdiff1d(np.arange(len(ranked)), positions)
+    return ranked.take(np.r_[positions, skipped][:n])
 
 
-def allowed(ranked: Pairs, n: int, per_text: int) -> np.ndarray:
+def positions_within_cap(ranked: Pairs, n: int, per_text: int) -> np.ndarray:
     """Return positions of the first n pairs, taken one by one, with at most `per_text` pairs of any text."""
     counts = Counter[int]()
     positions: list[int] = []
@@ -48,7 +48,7 @@ def with_controls(chosen: Pairs, candidates: Pairs, n: int, rows: int, rng: np.r
 
     rows: above every row number.
     """
-    others = np.flatnonzero(~np.isin(candidates.keys(rows), chosen.keys(rows)))
-    drawn = candidates.take(rng.permutation(others)[:n])
+    unchosen = np.flatnonzero(~np.isin(candidates.keys(rows), chosen.keys(rows)))
+    drawn = candidates.take(rng.permutation(unchosen)[:n])
     places = [(np.arange(len(pairs)) + 0.5) / max(1, len(pairs)) for pairs in (chosen, drawn)]
-    return joined(chosen, drawn).take(np.argsort(np.concatenate(places), kind="stable"))
+    return joined_pairs(chosen, drawn).take(np.argsort(np.concatenate(places), kind="stable"))

@@ -7,12 +7,12 @@ import numpy as np
 
 from allpairs.db.errors import InputError
 from allpairs.learner.search.exact import Pairs
-from allpairs.learner.strategies.pool import Gold, Pool, joined
+from allpairs.learner.strategies.pool import GoldPairs, Pool, joined_pairs
 
 
 def stated(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
     """Return n of the positives and given negatives, in random order. Raises InputError without gold."""
-    pairs = _gold(pool).given
+    pairs = _gold(pool).known
     return pairs.take(rng.permutation(len(pairs))[:n])
 
 
@@ -25,8 +25,8 @@ def matched(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
     if gold.composition is None:
         raise InputError("stratified-match needs the labels of an uncertainty run: give --match-labels")
     positives, negatives = gold.composition
-    found = gold.positives.take(rng.permutation(len(gold.positives))[:positives])
-    drawn = joined(found, gold.negatives(negatives, rng))
+    drawn_positives = gold.positives.take(rng.permutation(len(gold.positives))[:positives])
+    drawn = joined_pairs(drawn_positives, gold.negatives(negatives, rng))
     return drawn.take(rng.permutation(len(drawn))[:n])
 
 
@@ -40,10 +40,10 @@ def all_positives(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
     positives = gold.positives.take(rng.permutation(len(gold.positives))[: n // 2])
     negatives = gold.negatives(n - len(positives), rng)
     places = np.r_[2 * np.arange(len(positives)) + 1, 2 * np.arange(len(negatives))]
-    return joined(positives, negatives).take(np.argsort(places))
+    return joined_pairs(positives, negatives).take(np.argsort(places))
 
 
-def _gold(pool: Pool) -> Gold:
+def _gold(pool: Pool) -> GoldPairs:
     if pool.background.gold is None:
         raise InputError("this strategy needs known answers, so only a simulation can use it: choose another")
     return pool.background.gold

@@ -21,15 +21,15 @@ def no_labels() -> Labelled:
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldPairs:
     """Unlabelled training pairs whose class is known, for baselines: only a simulation has it.
 
-    positives: all of them; given: those, and the given negatives; negatives(n, rng): n distinct pairs drawn uniformly
+    positives: all of them; known: those, and the known negatives; negatives(n, rng): n distinct pairs drawn uniformly
     from all that are not positives; composition: how many positives and negatives the batch has.
     """
 
     positives: Pairs
-    given: Pairs
+    known: Pairs
     negatives: Draw
     composition: tuple[int, int] | None = None
 
@@ -44,7 +44,7 @@ class Background:
 
     labelled: Labelled = field(default_factory=no_labels)
     pretrained: np.ndarray | None = None
-    gold: Gold | None = None
+    gold: GoldPairs | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Pool:
         return self.__dict__.get("near")
 
 
-def draw_pairs(dataset: Dataset, known: np.ndarray, n: int, rng: np.random.Generator) -> Pairs:
+def draw_training_pairs(dataset: Dataset, known: np.ndarray, n: int, rng: np.random.Generator) -> Pairs:
     """Draw n distinct training pairs, without a score (0), uniformly from those whose key is not known.
 
     Fewer if fewer exist.
@@ -94,15 +94,18 @@ def draw_pairs(dataset: Dataset, known: np.ndarray, n: int, rng: np.random.Gener
     return unscored(left[unknown][:n], right[unknown][:n])
 
 
-def gold_of(dataset: Dataset, known: np.ndarray, composition: tuple[int, int] | None = None) -> Gold:
+def gold_of(dataset: Dataset, known: np.ndarray, composition: tuple[int, int] | None = None) -> GoldPairs:
     """Return the gold of the training pairs whose key is not known; closure overrides given negatives."""
     keys = dataset.keys(*dataset.positives.T)
     barred = np.union1d(keys, known)
     positives = dataset.positives[_free(dataset, dataset.positives, known)]
-    negatives = dataset.given[dataset.given[:, 2] == 0, :2]
-    given = np.vstack([positives, negatives[_free(dataset, negatives, barred)]])
-    return Gold(
-        unscored(*positives.T), unscored(*given.T), lambda n, rng: draw_pairs(dataset, barred, n, rng), composition
+    negatives = dataset.known_pairs[dataset.known_pairs[:, 2] == 0, :2]
+    known_pairs = np.vstack([positives, negatives[_free(dataset, negatives, barred)]])
+    return GoldPairs(
+        unscored(*positives.T),
+        unscored(*known_pairs.T),
+        lambda n, rng: draw_training_pairs(dataset, barred, n, rng),
+        composition,
     )
 
 
@@ -119,6 +122,6 @@ def unscored(left: np.ndarray, right: np.ndarray) -> Pairs:
     return Pairs(left, right, np.zeros(len(left), dtype=np.float32))
 
 
-def joined(*parts: Pairs) -> Pairs:
+def joined_pairs(*parts: Pairs) -> Pairs:
     """Return the pairs of all parts, one part after another."""
     return Pairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("left", "right", "score")))

@@ -98,7 +98,7 @@ def test_a_model_of_records_scores_data_frames_like_its_project(
     assert program["matches"]["score"].to_numpy() == pytest.approx(score, abs=1e-6)
 
     corpus = load_corpus(tmp_path / "records.csv", text_columns=COLUMNS.texts)
-    match_corpus(str(artifacts() / row.folder), corpus, Cut(top=20), tmp_path / "found.csv", why=True)
+    match_corpus(str(artifacts() / row.folder), corpus, Cut(top=20), tmp_path / "found.csv", explain=True)
     written = pd.read_csv(tmp_path / "found.csv")
     assert written["score"].to_numpy() == pytest.approx(best["score"].to_numpy(), abs=1e-5)
     assert written["why"].str.contains("sku").any()

@@ -20,7 +20,7 @@ from allpairs.db.rating import RaterKind, RaterSetup
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, MachineRater, PairVerdict, now
 from allpairs.learner.light.rating.prompt import Prompt, PromptExample
-from allpairs.learner.outside.waiting import Heed, no_heed
+from allpairs.learner.outside.waiting import Poll, no_poll
 from allpairs.learner.raters.endpoint import Endpoint
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.rating import PairRating, Rater
@@ -87,7 +87,7 @@ class Judge:
         self.answers = 0
         self.asked: list[tuple[Prompt, str, str]] = []
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Heed = no_heed) -> PairRating:
+    def rate(self, prompt: Prompt, left: str, right: str, heed: Poll = no_poll) -> PairRating:
         """Return the verdict."""
         self.asked.append((prompt, left, right))
         return PairRating(self.say(left, right), None, *self.tokens)

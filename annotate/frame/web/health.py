@@ -32,8 +32,8 @@ async def _alive(request: Request) -> PlainTextResponse:
 
 async def _ready(threads: Threads) -> PlainTextResponse:
     check = asyncio.ensure_future(threads.run(unready))
-    finished, _ = await asyncio.wait({check}, timeout=PATIENCE)  # a late check keeps its thread, and is not cancelled
-    if finished:
+    done, _ = await asyncio.wait({check}, timeout=PATIENCE)  # a late check keeps its thread, and is not cancelled
+    if done:
         wrong = check.result()
     else:
         wrong = f"the database or the artifact folder does not answer within {PATIENCE:g} seconds"
@@ -58,14 +58,10 @@ def _folder_problem() -> str:
 def _database_problem() -> str:
     engine = make_engine()
     try:
-        current_revision = revision(engine)
+        at = revision(engine)
     except SQLAlchemyError:
         return "the database does not answer"
     finally:
         engine.dispose()
     newest = newest_revision()
-    return (
-        ""
-        if current_revision == newest
-        else f"the database has revision {current_revision}, but this version needs {newest}"
-    )
+    return "" if at == newest else f"the database has revision {at}, but this version needs {newest}"

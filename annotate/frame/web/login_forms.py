@@ -45,7 +45,7 @@ class Reader:
     """Who looks at a page: their language, and the address of the page for when they choose another one."""
 
     words: Words
-    address: str
+    here: str
 
 
 def page(reader: Reader, title: str, body: str, status: int = 200) -> HTMLResponse:
@@ -54,7 +54,7 @@ def page(reader: Reader, title: str, body: str, status: int = 200) -> HTMLRespon
     style = f"<title>{escape(title)} · Allpairs</title><style>{COLOURS}{STYLE}</style>"
     language = reader.words.language
     opening = f'<!doctype html><html lang="{language.code}" dir="{language.direction}">'
-    content = f"<main>{body}</main>{language_links(reader.words, reader.address, base_path())}"
+    content = f"<main>{body}</main>{language_links(reader.words, reader.here, base_path())}"
     document = f"{opening}<head>{head}{style}</head><body>{content}</body></html>"
     return HTMLResponse(document, status_code=status, headers={"Content-Security-Policy": POLICY})
 
@@ -65,10 +65,10 @@ def login_page(
     """Return the form for name and password, with links to sign in through providers (titles by address)."""
     _ = reader.words
     title = _("Sign in")
-    hint = _("No account yet? Ask an administrator for an invitation link.")
+    about = _("No account yet? Ask an administrator for an invitation link.")
     fields = text("name", _("Name"), name, "username")
     fields += text("password", _("Password"), "", "current-password", "password")
-    head = f"<h1>{escape(title)}</h1><p>{escape(hint)}</p>"
+    head = f"<h1>{escape(title)}</h1><p>{escape(about)}</p>"
     return page(reader, title, f"{head}{form(fields, title, next_, wrong)}{buttons(ways)}", status)
 
 
@@ -109,6 +109,6 @@ def hidden(name: str, value: str) -> str:
 
 def text(name: str, label: str, value: str, complete: str, kind: str = "text") -> str:
     """Return a required field; complete: what the browser may fill in."""
-    attribute = f'value="{escape(value)}" ' if value else "autofocus " if kind == "text" else ""
-    attributes = f'type="{kind}" {attribute}autocomplete="{complete}" maxlength="1000" required'
+    given = f'value="{escape(value)}" ' if value else "autofocus " if kind == "text" else ""
+    attributes = f'type="{kind}" {given}autocomplete="{complete}" maxlength="1000" required'
     return f'<label for="{name}">{escape(label)}</label><input id="{name}" name="{name}" {attributes}>'

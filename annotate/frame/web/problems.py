@@ -51,14 +51,14 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) 
     return Response(body, status, dict(headers or {}), MEDIA_TYPE)
 
 
-def wrong_input(error: ValidationError, source: str) -> Wrong:
+def wrong_input(error: ValidationError, where: str) -> Wrong:
     """Return the problem of invalid input: 400 if it is not JSON, else 422 with the first place that is wrong."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
-        return Wrong(400, f"{source}: {first['msg']}")
-    place = ".".join(str(part) for part in (source, *first["loc"]))
-    more = f"; {error.error_count() - 1} more" if error.error_count() > 1 else ""
-    return Wrong(422, f"{place}: {first['msg']}{more}")
+        return Wrong(400, f"{where}: {first['msg']}")
+    place = ".".join(str(part) for part in (where, *first["loc"]))
+    others = f"; {error.error_count() - 1} more" if error.error_count() > 1 else ""
+    return Wrong(422, f"{place}: {first['msg']}{others}")
 
 
 def wrong_fault(error: Exception) -> Wrong | None:
@@ -71,7 +71,7 @@ def wrong_fault(error: Exception) -> Wrong | None:
         return None
     log.error("%s (%s)", fault, error)
     return Wrong(
-        FULL if fault.full else UNAVAILABLE, f"{fault.problem}: try again later. The server's log says what to do."
+        FULL if fault.full else UNAVAILABLE, f"{fault.what}: try again later. The server's log says what to do."
     )
 
 

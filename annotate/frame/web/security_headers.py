@@ -70,9 +70,9 @@ def guarding(send: Send, secure: bool) -> Send:
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            response_headers = MutableHeaders(scope=message)
+            own = MutableHeaders(scope=message)
             for name, value in headers.items():
-                response_headers.setdefault(name, value)
+                own.setdefault(name, value)
         await send(message)
 
     return sending

@@ -13,7 +13,7 @@ import numpy as np
 from allpairs.db.domain import Settings
 from allpairs.db.version import VERSION
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.loop.simulate import simulate
+from allpairs.learner.loop.simulate import run_simulation
 from allpairs.learner.loop.simulated_labels import Labels
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scorers.scorer import VectorScorer
@@ -40,7 +40,7 @@ def main() -> None:
             answers.dense(len(labels.label), sum(labels.label), all_scores(dataset, scorer))
 
     sizes = np.diff([0, *(budget for budget in task.labels if budget)]).tolist()
-    simulate(corpus, load_encoder(), settings, len(sizes), arguments.task / "run", sizes=sizes, after=keep)
+    run_simulation(corpus, load_encoder(), settings, len(sizes), arguments.task / "run", sizes=sizes, after=keep)
     shown = {**NEW_PROJECT, "strategy": settings.strategy, "encoder": "all-MiniLM-L6-v2", "batches": sizes}
     answers.finish(shown, {"allpairs": VERSION})
 

@@ -39,12 +39,14 @@ class FirstScores:
         self, queries: Sequence[str], passages: Sequence[str], pairs: np.ndarray, progress: Progress = no_progress
     ) -> np.ndarray:
         """Return cosine and BM25 of each pair (n, 2) of a query and a passage by row, (n, 2) float64."""
-        asked, of_query = np.unique(pairs[:, 0], return_inverse=True)
-        read, of_passage = np.unique(pairs[:, 1], return_inverse=True)
-        vectors = self._model.encode([queries[row] for row in asked] + [passages[row] for row in read], progress)
+        query_rows, of_query = np.unique(pairs[:, 0], return_inverse=True)
+        passage_rows, of_passage = np.unique(pairs[:, 1], return_inverse=True)
+        vectors = self._model.encode(
+            [queries[row] for row in query_rows] + [passages[row] for row in passage_rows], progress
+        )
         vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
-        left = vectors[: len(asked)]
-        right = vectors[len(asked) :]
+        left = vectors[: len(query_rows)]
+        right = vectors[len(query_rows) :]
         cosines = np.einsum("nd,nd->n", left[of_query], right[of_passage], dtype=np.float64)
         return np.column_stack([cosines, self.words.scores(queries, passages, pairs)])
 
@@ -56,15 +58,15 @@ class Fusion:
     weights: tuple[float, ...]
     constant: float
 
-    def join(self, first: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+    def join(self, first: np.ndarray, rerank_scores: np.ndarray | None = None) -> np.ndarray:
         """Return the log-odds (…) of the first stage's scores (…, 2), with the re-ranker's own (…) if it is joined."""
-        both = first if own is None else np.concatenate([first, own[..., None]], axis=-1)
-        return np.asarray(both @ np.array(self.weights) + self.constant)
+        columns = first if rerank_scores is None else np.concatenate([first, rerank_scores[..., None]], axis=-1)
+        return np.asarray(columns @ np.array(self.weights) + self.constant)
 
 
-def fit_fusion(right: np.ndarray, first: np.ndarray, own: np.ndarray | None = None) -> Fusion:
+def fit_fusion(right: np.ndarray, first: np.ndarray, rerank_scores: np.ndarray | None = None) -> Fusion:
     """Fit the weights to pairs. right: (n,) bool, with both kinds; first (n, 2) and own (n,) as in `Fusion.join`."""
-    scores = first if own is None else np.column_stack([first, own])
+    scores = first if rerank_scores is None else np.column_stack([first, rerank_scores])
     scaler, model = fitted = make_pipeline(StandardScaler(), LogisticRegression())
     fitted.fit(scores, right)
     weights = model.coef_[0] / scaler.scale_
@@ -80,8 +82,8 @@ class Fused:
 
     def save(self, folder: Path) -> None:
         """Write both into the folder of their re-ranker."""
-        about = {"encoder": self.first.encoder, "weights": self.fusion.weights, "constant": self.fusion.constant}
-        (folder / FILE).write_text(json.dumps(about), encoding="utf-8")
+        stored = {"encoder": self.first.encoder, "weights": self.fusion.weights, "constant": self.fusion.constant}
+        (folder / FILE).write_text(json.dumps(stored), encoding="utf-8")
         self.first.words.save(folder / WORDS)
 
 
@@ -90,9 +92,9 @@ def load_fused(folder: Path) -> Fused | None:
     if not (folder / FILE).is_file():
         return None
     try:
-        about = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        fusion = Fusion(tuple(map(float, about["weights"])), float(about["constant"]))
-        return Fused(FirstScores(str(about["encoder"]), load_word_counts(folder / WORDS)), fusion)
+        stored = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        fusion = Fusion(tuple(map(float, stored["weights"])), float(stored["constant"]))
+        return Fused(FirstScores(str(stored["encoder"]), load_word_counts(folder / WORDS)), fusion)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        what = f"{folder}: {FILE} cannot be read ({error})"
-        raise InputError(f"{what}: name another folder that a pipeline made") from None
+        problem = f"{folder}: {FILE} cannot be read ({error})"
+        raise InputError(f"{problem}: name another folder that a pipeline made") from None

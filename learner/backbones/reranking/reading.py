@@ -30,12 +30,12 @@ class Reading:
 def load_reading(folder: Path) -> Reading:
     """Load how the re-ranker in the folder reads. Raises InputError where that file cannot be read."""
     try:
-        about = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        faster = [about.get(name, False) for name in ("compiled", "int8")]
-        return Reading(about["view"], about["second"], about["source_length"], *faster)
+        stored = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        faster = [stored.get(name, False) for name in ("compiled", "int8")]
+        return Reading(stored["view"], stored["second"], stored["source_length"], *faster)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        what = f"{folder}: {FILE} cannot be read ({error})"
-        raise InputError(f"{what}: name another folder that a pipeline made") from None
+        problem = f"{folder}: {FILE} cannot be read ({error})"
+        raise InputError(f"{problem}: name another folder that a pipeline made") from None
 
 
 def encoder_to_read(module: Any, reading: Reading, device: torch.device) -> Any:

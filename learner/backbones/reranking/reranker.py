@@ -22,7 +22,7 @@ from allpairs.learner.backbones.pointer import PointerModel
 from allpairs.learner.backbones.reranking.fusion import Fused, load_fused
 from allpairs.learner.backbones.reranking.reading import FILE, Reading, encoder_to_read, load_reading
 from allpairs.learner.backbones.reranking.templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
-from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+from allpairs.learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, length_blocks
 from allpairs.learner.models.tokens import padded
 from allpairs.learner.runtime.device import fast_reading
 from allpairs.learner.runtime.engine import default_engine
@@ -102,8 +102,8 @@ def truth_logits(
     engine = engine or default_engine()
     rows = [pairs[part] for part in engine.parts(len(pairs), LEAST, CHUNK)]
     parts = [([queries[row] for row in part[:, 0]], [passages[row] for row in part[:, 1]]) for part in rows]
-    alone = replace(reranker, fused=None)  # which is all that a worker needs
-    return np.concatenate(list(engine.map(_judging, [alone], parts, "score", progress)))
+    unfused = replace(reranker, fused=None)  # which is all that a worker needs
+    return np.concatenate(list(engine.map(_judging, [unfused], parts, "score", progress)))
 
 
 def _judging(reranker: Reranker) -> Work[tuple[list[str], list[str]], np.ndarray]:
@@ -111,14 +111,14 @@ def _judging(reranker: Reranker) -> Work[tuple[list[str], list[str]], np.ndarray
 
     def work(part: tuple[list[str], list[str]], progress: Progress) -> np.ndarray:
         sources = _sources(reranker, *part)
-        found = np.empty((len(sources), 2), dtype=np.float32)
-        done = 0
+        values = np.empty((len(sources), 2), dtype=np.float32)
+        count = 0
         reranker.generator.model.eval()
         for rows, logits in _read(reranker, sources):
-            found[rows] = logits
-            done += len(rows)
-            progress("score", done / len(sources))
-        return found
+            values[rows] = logits
+            count += len(rows)
+            progress("score", count / len(sources))
+        return values
 
     return work
 
@@ -139,16 +139,19 @@ def pair_scores(
     if reranker.fused is None:
         return scores_of(truth_logits(reranker, queries, passages, pairs, progress))
     first = reranker.fused.first.of(queries, passages, pairs, part_of(progress, 0.0, 0.1))
-    own = scores_of(truth_logits(reranker, queries, passages, pairs, part_of(progress, 0.1, 1.0)))
-    return reranker.fused.fusion.join(first, own)
+    rerank_scores = scores_of(truth_logits(reranker, queries, passages, pairs, part_of(progress, 0.1, 1.0)))
+    return reranker.fused.fusion.join(first, rerank_scores)
 
 
 def _sources(reranker: Reranker, queries: Sequence[str], passages: Sequence[str]) -> list[Tokens]:
     tokenizer = reranker.generator.tokenizer
     template = Template(reranker.reading.view, tokenizer, reranker.reading.source_length)
-    asked = distinct_pieces(tokenizer, queries)
-    read = distinct_pieces(tokenizer, passages)
-    return [template.tokens(asked[query], read[passage]) for query, passage in zip(queries, passages, strict=True)]
+    query_pieces = distinct_pieces(tokenizer, queries)
+    passage_pieces = distinct_pieces(tokenizer, passages)
+    return [
+        template.tokens(query_pieces[query], passage_pieces[passage])
+        for query, passage in zip(queries, passages, strict=True)
+    ]
 
 
 def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -158,11 +161,11 @@ def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarra
     lengths = np.array([len(source) for source in sources], dtype=np.int64)
     words = list(truth_tokens(generator.tokenizer))
     copies = isinstance(generator.model, PointerModel)
-    alone = {} if copies else _rows_of(generator.model, words)  # what is copied counts among all words
+    parameters = {} if copies else _rows_of(generator.model, words)  # what is copied counts among all words
     prefix = torch.tensor([prefix_of(generator)], device=device)
     encoder = encoder_to_read(generator.model.get_encoder(), reranker.reading, device)
     with torch.inference_mode():
-        for rows in blocks(lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
+        for rows in length_blocks(lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
             ids, mask = padded([sources[row] for row in rows], generator.tokenizer.pad_token_id, device)
             with fast_reading(device):
                 read = encoder(input_ids=ids, attention_mask=mask)
@@ -174,7 +177,7 @@ def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarra
                 "decoder_input_ids": prefix.expand(len(rows), -1),
             }
             inputs |= {"decoder_source_ids": ids} if copies else {}
-            logits = functional_call(generator.model, alone, kwargs=inputs, tie_weights=False).logits[:, -1]
+            logits = functional_call(generator.model, parameters, kwargs=inputs, tie_weights=False).logits[:, -1]
             yield rows, (logits[:, words] if copies else logits).float().cpu().numpy()
 
 
@@ -182,7 +185,7 @@ def _rows_of(model: Any, words: Sequence[int]) -> dict[str, torch.Tensor]:
     """Return the output layer's parameters, by their names in the model, for these words alone."""
     output = model.get_output_embeddings()
     name = next(name for name, module in model.named_modules() if module is output)
-    found = {f"{name}.{part}": values[list(words)] for part, values in output.named_parameters(recurse=False)}
+    parameters = {f"{name}.{part}": values[list(words)] for part, values in output.named_parameters(recurse=False)}
     if (bias := getattr(model, "final_logits_bias", None)) is not None:  # BART keeps it outside the layer
-        found["final_logits_bias"] = bias[:, list(words)]
-    return found
+        parameters["final_logits_bias"] = bias[:, list(words)]
+    return parameters

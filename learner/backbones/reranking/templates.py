@@ -14,7 +14,7 @@ Tokens = list[int]
 
 
 @dataclass(frozen=True)
-class View:
+class SourceView:
     """Templates of source and target; without a target it is `true` or `false`, by the pair's label."""
 
     source: str
@@ -22,12 +22,12 @@ class View:
 
 
 VIEWS = {
-    "rank": View("Query: {query} Document: {passage} Relevant:"),
-    "rank-swap": View("Relevant: Query: {query} Document: {passage}"),
-    "rank-positives": View("Query: {query} Document: {passage} Relevant:", TRUE),  # the paper's Rank*
-    "p2q": View("Document: {passage} Translate Document to Query:", QUERY),
-    "p2q-swap": View("Translate Document to Query: Document: {passage}", QUERY),
-    "q2p": View("Query: {query} Translate Query to Document:", PASSAGE),
+    "rank": SourceView("Query: {query} Document: {passage} Relevant:"),
+    "rank-swap": SourceView("Relevant: Query: {query} Document: {passage}"),
+    "rank-positives": SourceView("Query: {query} Document: {passage} Relevant:", TRUE),  # the paper's Rank*
+    "p2q": SourceView("Document: {passage} Translate Document to Query:", QUERY),
+    "p2q-swap": SourceView("Translate Document to Query: Document: {passage}", QUERY),
+    "q2p": SourceView("Query: {query} Translate Query to Document:", PASSAGE),
 }
 
 
@@ -71,8 +71,8 @@ class Template:
 
         query, passage: as `pieces` returns them.
         """
-        asked = query[: self.room] if QUERY in self.parts else []
-        texts = {QUERY: asked, PASSAGE: passage[: self.room - len(asked)]}
+        query_tokens = query[: self.room] if QUERY in self.parts else []
+        texts = {QUERY: query_tokens, PASSAGE: passage[: self.room - len(query_tokens)]}
         inner = [id_ for part in self.parts for id_ in (texts[part] if isinstance(part, str) else part)]
         return [*self.before, *inner, *self.after]
 
@@ -87,12 +87,12 @@ def pieces(tokenizer: Any, texts: Sequence[str], first: bool = False) -> list[To
 
 def distinct_pieces(tokenizer: Any, texts: Iterable[str]) -> dict[str, Tokens]:
     """Return the tokens of every distinct text."""
-    found = list(dict.fromkeys(texts))
-    return dict(zip(found, pieces(tokenizer, found), strict=True))
+    distinct = list(dict.fromkeys(texts))
+    return dict(zip(distinct, pieces(tokenizer, distinct), strict=True))
 
 
 def around(tokenizer: Any) -> tuple[Tokens, Tokens]:
     """Return the special tokens before and after a text."""
     whole, bare = (list(tokenizer("a", add_special_tokens=special)["input_ids"]) for special in (True, False))
-    at = next(i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
-    return whole[:at], whole[at + len(bare) :]
+    start = next(i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
+    return whole[:start], whole[start + len(bare) :]

@@ -14,14 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from allpairs.db.progress import Progress, no_progress
-from allpairs.learner.backbones.generator import TextGenerator, Texts, losses_of
+from allpairs.learner.backbones.generator import TextGenerator, TokenPairs, losses_of
 from allpairs.learner.backbones.length_batches import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
 from allpairs.learner.backbones.recomputation import recomputing
 from allpairs.learner.backbones.reranking.reading import Reading
 from allpairs.learner.backbones.reranking.reranker import Reranker, prefix_of, truth_tokens
 from allpairs.learner.backbones.reranking.templates import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
 from allpairs.learner.light.catalog.multiview import RerankerSettings
-from allpairs.learner.models.cross_encoder_input import blocks
+from allpairs.learner.models.cross_encoder_input import length_blocks
 from allpairs.learner.models.training_loop import adamw, take_steps
 from allpairs.learner.runtime.device import fast_training, seeded
 from allpairs.learner.runtime.training_group import Group, seed_of
@@ -66,27 +66,27 @@ def _descend(
     """Train the network in place, and return it."""
     model = generator.model
     device = generator.device
-    steps = sum(some for _, some in streams)
+    steps = sum(count for _, count in streams)
     optimizer, schedule = _optimizer(model, steps, settings)
     rng = np.random.default_rng([seed, 7])
 
-    def losses(texts: Texts) -> Iterator[Tensor]:
+    def losses(texts: TokenPairs) -> Iterator[Tensor]:
         weights = torch.tensor(token_weights(texts, settings.loss), dtype=torch.float32, device=device)
-        own = group.share(np.arange(len(weights)))
-        for part in blocks(texts.lengths[own], BUDGETS.get(device.type, SMALL_BUDGET)):
+        share = group.share(np.arange(len(weights)))
+        for part in length_blocks(texts.lengths[share], BUDGETS.get(device.type, SMALL_BUDGET)):
             with fast_training(device):
-                loss = losses_of(generator, texts, own[part]).sum(1) @ weights[own[part]]
+                loss = losses_of(generator, texts, share[part]).sum(1) @ weights[share[part]]
             yield loss * group.size
 
     with seeded(seed_of(seed, group), device), recomputing(model, settings.recompute):
         model.train()
-        order = chain.from_iterable(islice(_batches(generator, rows, settings, rng), some) for rows, some in streams)
+        order = chain.from_iterable(islice(_batches(generator, rows, settings, rng), count) for rows, count in streams)
         take_steps(order, steps, losses, optimizer, schedule, [model.parameters()], progress, group)
     model.eval()
     return [model]
 
 
-def token_weights(texts: Texts, loss: str) -> np.ndarray:
+def token_weights(texts: TokenPairs, loss: str) -> np.ndarray:
     """Return the weight of each target token of each row in a step's loss, (n,) float64.
 
     `row`: the mean over rows of each row's mean, so that a view has the share of a step that it has of the rows.
@@ -96,11 +96,12 @@ def token_weights(texts: Texts, loss: str) -> np.ndarray:
     return 1 / (written * len(written)) if loss == "row" else np.full(len(written), 1 / written.sum())
 
 
-def as_texts(generator: TextGenerator, rows: list[Row], settings: RerankerSettings) -> Texts:
+def as_texts(generator: TextGenerator, rows: list[Row], settings: RerankerSettings) -> TokenPairs:
     """Tokenize the rows; the target of a ranking row is only the first token of `true` or `false`."""
     tokenizer = generator.tokenizer
     truth = dict(zip((True, False), truth_tokens(tokenizer), strict=True))
-    begin, (_, end) = prefix_of(generator)[1:], around(tokenizer)
+    begin = prefix_of(generator)[1:]
+    _, end = around(tokenizer)
     templates = {view: Template(view, tokenizer, settings.source_length) for view in {row.view for row in rows}}
     read = distinct_pieces(tokenizer, (text for row in rows for text in (row.query, row.passage)))
     written = _written(tokenizer, rows, settings.target_length - len(end))
@@ -110,26 +111,26 @@ def as_texts(generator: TextGenerator, rows: list[Row], settings: RerankerSettin
         sources.append(templates[row.view].tokens(read[row.query], read[row.passage]))
         text = written.get((row.view, row.query, row.passage))
         targets.append([*begin, truth[row.right]] if text is None else [*begin, *text, *end])
-    return Texts(sources, targets)
+    return TokenPairs(sources, targets)
 
 
 def _written(tokenizer: Any, rows: list[Row], limit: int) -> dict[tuple[str, str, str], Tokens]:
     """Return the tokens of the targets that are texts, each as the beginning of a text."""
-    found = {}
+    target_texts = {}
     for row in rows:
         target = VIEWS[row.view].target
         if target is not None and "{" in target:
             text = row.query if target == QUERY else row.passage
-            found[row.view, row.query, row.passage] = text.strip()
-    if not found:
+            target_texts[row.view, row.query, row.passage] = text.strip()
+    if not target_texts:
         return {}
-    tokens = tokenizer(list(found.values()), add_special_tokens=False, verbose=False)["input_ids"]
-    return {key: list(ids[:limit]) for key, ids in zip(found, tokens, strict=True)}
+    tokens = tokenizer(list(target_texts.values()), add_special_tokens=False, verbose=False)["input_ids"]
+    return {key: list(ids[:limit]) for key, ids in zip(target_texts, tokens, strict=True)}
 
 
 def _batches(
     generator: TextGenerator, rows: Iterable[Row], settings: RerankerSettings, rng: np.random.Generator
-) -> Iterator[Texts]:
+) -> Iterator[TokenPairs]:
     """Yield the rows of each step, as tokens, in order of length."""
     size = settings.batch_size
     left = iter(rows)
@@ -137,7 +138,7 @@ def _batches(
         texts = as_texts(generator, pool, settings)
         order = batches_by_length(texts.lengths, size, rng)
         for batch in islice(order, -(-len(pool) // size)):
-            yield Texts([texts.sources[i] for i in batch], [texts.targets[i] for i in batch])
+            yield TokenPairs([texts.sources[i] for i in batch], [texts.targets[i] for i in batch])
 
 
 def _optimizer(

@@ -4,7 +4,7 @@ import numpy as np
 
 from allpairs.db.progress import Progress
 from allpairs.learner.data.dataset import Dataset
-from allpairs.learner.scoring.any_pairs import Seen, score_pairs
+from allpairs.learner.scoring.any_pairs import EncodedTexts, score_pairs
 from allpairs.learner.scoring.matcher import PairModel
 from allpairs.learner.search.exact import Pairs, no_pairs
 from allpairs.learner.search.inner_product import as_left, as_right
@@ -17,14 +17,12 @@ BLOCK = 20_000  # pairs whose texts are taken apart at once
 
 def extended_rescored(
     matcher: PairModel, known: Rescored, dataset: Dataset, vectors: np.ndarray, new: np.ndarray, progress: Progress
-) -> Rescored | None:
+) -> Rescored:
     """Return the known pairs with those of the new rows, which compete with the texts that the matcher was made with.
 
     vectors: (texts, d), blended. A pair is scored as a search for a text scores it: the same wherever it is asked for.
-    None if the matcher, of an earlier version, cannot score pairs of other texts.
     """
-    if matcher.second is None or matcher.needs_all:
-        return None
+    assert matcher.second is not None
     old = known.pairs.take(~(np.isin(known.pairs.left, new) | np.isin(known.pairs.right, new)))
     pairs = _best(dataset, vectors, matcher, matcher.second.floor, new, progress)
     score = np.empty(len(pairs), dtype=np.float32)
@@ -62,9 +60,9 @@ def _best(
     return pairs.take(np.unique(pairs.keys(len(vectors)), return_index=True)[1])
 
 
-def _seen(dataset: Dataset, vectors: np.ndarray, rows: np.ndarray, of_left: bool) -> tuple[Seen, np.ndarray]:
+def _seen(dataset: Dataset, vectors: np.ndarray, rows: np.ndarray, of_left: bool) -> tuple[EncodedTexts, np.ndarray]:
     """Return the texts of these rows, each once, and the place of each row among them."""
     distinct, places = np.unique(rows, return_inverse=True)
     texts = [dataset.texts[row] for row in distinct]
     fields = [field.take(distinct) for field in dataset.fields]
-    return Seen(texts, vectors[distinct], np.arange(len(distinct)), of_left, fields), places
+    return EncodedTexts(texts, vectors[distinct], np.arange(len(distinct)), of_left, fields), places

@@ -22,8 +22,8 @@ from allpairs.db.progress import Progress
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.resumable_encoding import encoded
 from allpairs.learner.models.encoder import Encoder
-from allpairs.learner.scoring.hubness import hubness_among, hubness_of, weight_of
-from allpairs.learner.scoring.make_reference import HELD, SAMPLE
+from allpairs.learner.scoring.hubness import hubness_among, hubness_of, hubness_weight
+from allpairs.learner.scoring.make_reference import MOST_HELD_OUT, SAMPLE
 from allpairs.learner.scoring.matcher import load_matcher
 from allpairs.learner.scoring.reference import NOTHING, ListReference
 from allpairs.learner.search.inner_product import BLENDED
@@ -33,15 +33,12 @@ MOST_NEW = 0.1  # share of new texts above which all hubness corrections of a pr
 
 def extended_by_matcher(
     folder: Path, stored: np.ndarray, data: ProjectData, making: Path, progress: Progress
-) -> np.ndarray | None:
-    """Return the blended vectors (items, d) under a trained matcher; kept: (k, d) of the first items.
+) -> np.ndarray:
+    """Return the blended vectors (items, d) under a trained matcher; stored: (k, d) of the first items.
 
-    None if the matcher, of an earlier version, lacks the reference that the score of other texts needs. making: folder
-    for the vectors while they are encoded.
+    making: folder for the vectors while they are encoded.
     """
     matcher = load_matcher(str(folder))
-    if matcher.needs_all:
-        return None
     texts = data.dataset.texts[len(stored) :]
     first = len(stored)
     vectors = encoded(matcher.encoder, texts, making, progress)
@@ -73,7 +70,7 @@ def extended_by_encoder(
     sides = ((~right, dataset.left, dataset.right), (right, dataset.right, dataset.left))
     for of_side, same_list, other_list in sides:
         rows = first + np.flatnonzero(of_side)
-        weight = weight_of(hubness, same_list, other_list)
+        weight = hubness_weight(hubness, same_list, other_list)
         known = same_list[same_list < first]
         other_list = other_list[other_list < first]
         offset[of_side] = extended_hubness(whole, rows, known, stored[known, -1], other_list, weight)
@@ -95,7 +92,7 @@ def extended_hubness(
     rng = np.random.default_rng(0)
     sample = np.sort(rng.choice(other_list, SAMPLE, replace=False))
     free = np.flatnonzero(~np.isin(known, sample))
-    calibration = rng.choice(free, min(HELD, len(free)), replace=False)
+    calibration = rng.choice(free, min(MOST_HELD_OUT, len(free)), replace=False)
     line = ListReference(NOTHING.known, NOTHING.hubness, vectors[sample], weight)
     line = line.fitted(hubness_among(vectors, known[calibration], sample, BLENDED), hubness[calibration])
     return line.hubness_by(hubness_among(vectors, rows, sample, BLENDED))

@@ -17,7 +17,7 @@ from allpairs.learner.scoring.reference import digests_of
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import BLENDED
 from allpairs.learner.search.rescored import NOTHING, Rescored
-from allpairs.learner.second_stage.rescore import best_of, features_of, rescore
+from allpairs.learner.second_stage.rescore import best_dataset_pairs, features_of, rescore
 from allpairs.learner.second_stage.second_stage import SecondStage
 
 FILE = "rescored.npz"  # beside the vectors
@@ -70,7 +70,6 @@ def rescored_of(matcher: StoredModel | None, data: ProjectData, vectors: np.ndar
     if not len(new):
         return known
     extended = extended_rescored(load_matcher(str(folder)), known, data.dataset, vectors, new, progress)
-    extended = make_rescored(second, data, vectors, progress) if extended is None else extended
     save_rescored(folder.parent, extended, data)
     return extended
 
@@ -78,7 +77,7 @@ def rescored_of(matcher: StoredModel | None, data: ProjectData, vectors: np.ndar
 def make_rescored(second: SecondStage, data: ProjectData, vectors: np.ndarray, progress: Progress) -> Rescored:
     dataset = data.dataset
     features = features_of(dataset, vectors, BLENDED, dataset.lexicon, dataset.symmetric, second.kinds, progress)
-    pairs = best_of(dataset, vectors, BLENDED, second.floor, progress)
+    pairs = best_dataset_pairs(dataset, vectors, BLENDED, second.floor, progress)
     return rescore(second, pairs, features, len(data.item_ids))
 
 

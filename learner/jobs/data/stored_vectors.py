@@ -126,19 +126,18 @@ def pretrained_vectors(project_id: int, data: ProjectData, settings: Settings, p
     return _encoded(path, load, data, Blend(settings.hubness), progress) if stored is None else stored
 
 
-def _whole(path: Path, data: ProjectData, extend: Callable[[np.ndarray], np.ndarray | None]) -> np.ndarray | None:
+def _whole(path: Path, data: ProjectData, extend: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
     """Return the stored vectors (items, d), with those of added texts, which are then stored; None if there are none.
 
-    extend: makes the missing rows, or cannot. A job that began before texts were added has no use for their rows.
+    extend: makes the missing rows. A job that began before texts were added has no use for their rows.
     """
     stored = _stored(path) if are_of(path, data.dataset.texts) else None
     n = len(data.item_ids)
     if stored is None or len(stored) >= n:
         return stored if stored is None else stored[:n]
     more = extend(stored)
-    if more is not None:
-        save_vectors(path, more, data.dataset.texts)
-        shutil.rmtree(path.parent / MORE, ignore_errors=True)
+    save_vectors(path, more, data.dataset.texts)
+    shutil.rmtree(path.parent / MORE, ignore_errors=True)
     return more
 
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.light.catalog.mining import Crossencoder, Development
 from allpairs.learner.models.best_weights import BestWeights
-from allpairs.learner.models.cross_encoder_input import pair_logits, read_pairs, score_pairs
+from allpairs.learner.models.cross_encoder_input import pair_logits, read_pairs, score_text_pairs
 from allpairs.learner.models.training_loop import adamw, batches, take_steps
 from allpairs.learner.pipelines.mining.development import rank_measure, watch_of
 from allpairs.learner.runtime.device import default_device, fast_training, seeded
@@ -106,7 +106,7 @@ def _groups(model: CrossEncoder, settings: Crossencoder) -> list[dict[str, objec
 
 def contrast_scores(model: CrossEncoder, contrasts: Contrasts) -> np.ndarray:
     """Return the score of each right pair and of its wrong ones, (n, 1 + k) float32."""
-    logits = score_pairs(model, contrasts.texts, *contrasts.pairs.T)
+    logits = score_text_pairs(model, contrasts.texts, *contrasts.pairs.T)
     return logits.reshape(contrasts.first.shape) + contrasts.first
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from allpairs.db.errors import InputError
-from allpairs.learner.backbones.loading import size_of
+from allpairs.learner.backbones.loading import backbone_size
 from allpairs.learner.backbones.span_biencoder import SPECIAL
 from allpairs.learner.light.catalog.quip import GOLD, QuipConfig
 from allpairs.learner.models.model_folder import require_folder
@@ -66,7 +66,7 @@ def _check_sizes(config: QuipConfig, ranks: bool) -> None:
     """Raise InputError if a backbone reads too few tokens, or lacks the layer that ranks paraphrases."""
     needed = config.student.passage_length
     layer = config.paraphrases.layer
-    reads = size_of(config.student.backbone)[1] - SPECIAL
+    reads = backbone_size(config.student.backbone)[1] - SPECIAL
     if reads < needed:
         raise InputError(
             f"student.passage_length is {needed}, but {config.student.backbone} reads only {reads} tokens: lower it"
@@ -75,7 +75,7 @@ def _check_sizes(config: QuipConfig, ranks: bool) -> None:
         return
     cross = [config.teacher.backbone] if {TEACHER, CROSS} & {*config.variants} else []
     for backbone in (config.student.backbone, *cross):
-        if (layers := size_of(backbone)[0]) < layer:
+        if (layers := backbone_size(backbone)[0]) < layer:
             raise InputError(
                 f"paraphrases.layer is {layer}, but the last layer of {backbone} is {layers}: choose a lower one"
             )

@@ -60,7 +60,7 @@ def label_questions(run: Run, folder: Path, progress: Progress) -> None:
         else:
             texts_asked = [question.question for question in questions]
             sparse = relabelled(reader, texts_asked, passages, config.teacher, places, part)
-        labels = {side: {"at": tokens.at, "mass": tokens.mass} for side, tokens in zip(SIDES, sparse, strict=True)}
+        labels = {side: {"at": tokens.tokens, "mass": tokens.mass} for side, tokens in zip(SIDES, sparse, strict=True)}
         return {"questions": list(range(len(questions))), **labels}
 
     each_shard(folder, texts.parts(size), -(-len(texts) // size), work, progress)
@@ -160,14 +160,14 @@ def likeliest(start: Sparse, end: Sparse, most: int) -> tuple[np.ndarray, np.nda
 
     The probability is 0 where the passage holds none of at most `most` tokens.
     """
-    first = start.at[:, :, None]
-    last = end.at[:, None, :]
+    first = start.tokens[:, :, None]
+    last = end.tokens[:, None, :]
     allowed = (first > 0) & (first <= last) & (last < first + most)
     mass = np.where(allowed, start.mass[:, :, None] * end.mass[:, None, :], 0)
     mass = mass.reshape(len(mass), mass.shape[1] * mass.shape[2])  # −1 would fail without questions
-    i, j = np.divmod(mass.argmax(axis=1), end.at.shape[1])
+    i, j = np.divmod(mass.argmax(axis=1), end.tokens.shape[1])
     rows = np.arange(len(mass))
-    return mass.max(axis=1), start.at[rows, i], end.at[rows, j]
+    return mass.max(axis=1), start.tokens[rows, i], end.tokens[rows, j]
 
 
 def answered_again(

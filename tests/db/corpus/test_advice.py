@@ -10,7 +10,7 @@ import pytest
 from allpairs.db.corpus.corpus import Columns, load_corpus, stage_corpus
 from allpairs.db.corpus.split import read_split
 from allpairs.db.errors import InputError
-from allpairs.learner.files.labels import read_labels
+from allpairs.learner.files.labels import read_label_file
 from allpairs.learner.files.mistakes import corrected_by
 
 File = tuple[str, bytes]
@@ -75,7 +75,7 @@ def of_gold(items: Path, path: Path) -> Any:
 
 
 def of_labels(items: Path, path: Path) -> Any:
-    return read_labels(path, load_corpus(items))
+    return read_label_file(path, load_corpus(items))
 
 
 def of_split(items: Path, path: Path) -> Any:

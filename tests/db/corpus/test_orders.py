@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from allpairs.db.corpus.corpus import Corpus, load_corpus
 from allpairs.db.corpus.files import column_names
 from allpairs.db.errors import InputError
-from allpairs.learner.files.labels import read_labels
+from allpairs.learner.files.labels import read_label_file
 from tests.helpers.machine import examples
 
 Rows = list[dict[str, str]]
@@ -55,7 +55,7 @@ def corpus_of(corpus: Corpus) -> list[tuple[object, ...]]:
 def labels_of(path: Path, corpus: Corpus) -> list[object]:
     names = [frozenset(item.ids) for item in corpus.items]
     try:
-        labelled = read_labels(path, corpus)
+        labelled = read_label_file(path, corpus)
     except InputError:
         return []
     rows = zip(labelled.left.tolist(), labelled.right.tolist(), strict=True)

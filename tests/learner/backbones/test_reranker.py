@@ -13,7 +13,14 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from allpairs.db.errors import InputError
-from allpairs.learner.backbones.generator import TextGenerator, Texts, generate, load_generator, losses_of, token_losses
+from allpairs.learner.backbones.generator import (
+    TextGenerator,
+    TokenPairs,
+    generate,
+    load_generator,
+    losses_of,
+    token_losses,
+)
 from allpairs.learner.backbones.reranking import reranker as module
 from allpairs.learner.backbones.reranking import training as training
 from allpairs.learner.backbones.reranking.reading import Reading
@@ -169,7 +176,7 @@ def test_a_pair_has_the_same_logits_alone_and_among_others(
 
 def test_a_view_weighs_by_its_rows_or_by_its_tokens() -> None:
     """Two ranking rows with losses 2 and 4, and a query of three tokens with losses 1, 2 and 6."""
-    texts = Texts([[1]] * 3, [[7], [8], [1, 2, 3]])
+    texts = TokenPairs([[1]] * 3, [[7], [8], [1, 2, 3]])
     sums = np.array([2.0, 4.0, 9.0])
     assert token_weights(texts, "row") @ sums == pytest.approx((2 + 4 + 3) / 3)
     assert token_weights(texts, "token") @ sums == pytest.approx(15 / 5)
@@ -192,7 +199,9 @@ def test_a_step_goes_down_the_gradient_of_its_mean(tmp_path: Path, loss: str, mo
     by_row = sum(one / n for one, n in zip(each, written, strict=True)) / 3
     wanted = by_row if loss == "row" else sum(each) / sum(written)
 
-    def hear(order: Iterator[Texts], steps: int, losses: Callable[[Texts], Iterator[torch.Tensor]], *_: object) -> None:
+    def hear(
+        order: Iterator[TokenPairs], steps: int, losses: Callable[[TokenPairs], Iterator[torch.Tensor]], *_: object
+    ) -> None:
         generator.model.eval()  # without dropout
         seen.extend(float(term.detach()) for term in losses(next(iter(order))))
 

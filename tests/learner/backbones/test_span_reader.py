@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from allpairs.db.errors import InputError
 from allpairs.learner.backbones.span_reader import (
-    Answer,
     Example,
+    SpanAnswer,
     SpanReader,
     answer,
     best_spans,
@@ -134,7 +134,7 @@ def _words(text: str) -> list[tuple[int, str]]:
 
 def test_an_empty_passage_has_no_answer_and_no_questions_none(tmp_path: Path) -> None:
     reader = load_reader(backbone(tmp_path), device="cpu")
-    assert answer(reader, ["what place ?"], [""], FAST) == [Answer("", 0, -np.inf)]
+    assert answer(reader, ["what place ?"], [""], FAST) == [SpanAnswer("", 0, -np.inf)]
     assert answer(reader, [], [], FAST) == []
 
 

@@ -10,7 +10,7 @@ from sklearn.metrics import average_precision_score
 
 from allpairs.db.corpus.corpus import load_corpus
 from allpairs.db.errors import InputError
-from allpairs.learner.files.labels import read_labels
+from allpairs.learner.files.labels import read_label_file
 from allpairs.learner.scorers.scorer import load_cross_encoder
 from tests.helpers.files.released_files import write_quora, write_wikiqa
 from tests.helpers.services.commands import learn
@@ -54,7 +54,7 @@ def test_concat_trains_measures_and_leaves_a_readable_model(files: Path) -> None
     corpus = load_corpus(files / "left.csv", None, files / "gold.csv")
     positive = {(pair.left, pair.right) for pair in corpus.gold}
     pairs = [(i, j) for i in range(12, 24) for j in range(i + 1, 24)]
-    labels = read_labels(files / "labels.csv", corpus)
+    labels = read_label_file(files / "labels.csv", corpus)
     assert len(labels) == 91
     scores = [float(score) for score in scorer.score(*np.array(pairs).T)]
     expected = average_precision_score([pair in positive for pair in pairs], scores)
@@ -118,7 +118,7 @@ def test_pairs_that_are_held_out_measure_and_do_not_train(files: Path) -> None:
     found = json.loads(run.out)
     assert (found["labels"], found["held_out"]["pairs"]) == (len(rows) - len(rows[::4]), len(rows[::4]))
     corpus = load_corpus(files / "left.csv")
-    held = read_labels(files / "held.csv", corpus)
+    held = read_label_file(files / "held.csv", corpus)
     logits = load_cross_encoder(str(files / "out" / "model"), TEXTS).score(held.left, held.right)
     assert found["held_out"]["accuracy"] == pytest.approx(((logits >= 0) == held.label).mean())
     assert found["held_out"]["positive"] == pytest.approx(held.label.mean())
@@ -164,14 +164,14 @@ def test_concat_refuses(files: Path, more: list[str], message: str) -> None:
 def test_label_files_are_checked(files: Path, rows: str, message: str) -> None:
     (files / "labels.csv").write_text("id1,id2,label\n" + rows)
     with pytest.raises(InputError, match=message):
-        read_labels(files / "labels.csv", load_corpus(files / "left.csv"))
+        read_label_file(files / "labels.csv", load_corpus(files / "left.csv"))
 
 
 def test_what_measures_is_unsure_or_of_one_text_trains_nothing(files: Path) -> None:
     (files / "labels.csv").write_text(
         "id1,id2,label,purpose\nq0,q2,0,train\nq2,q0,1,train\nq1,q3,,train\nq4,q5,1,audit\nq6,q6,1,train\n"
     )
-    labelled = read_labels(files / "labels.csv", load_corpus(files / "left.csv"))
+    labelled = read_label_file(files / "labels.csv", load_corpus(files / "left.csv"))
     assert (labelled.left.tolist(), labelled.right.tolist(), labelled.label.tolist()) == ([0], [2], [1])
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allpairs.learner.data.corpus_terms import words_of
+from allpairs.learner.data.corpus_terms import lowercase_words
 from allpairs.learner.data.lexical_features import KINDS, Lexicon, lexicon_of
 from tests.helpers.machine import examples
 
@@ -62,7 +62,7 @@ def test_a_rare_word_in_common_weighs_more_than_a_common_one() -> None:
 
 
 def test_a_model_code_and_a_decimal_number_are_one_word() -> None:
-    assert words_of("Acme XJ-900, 3.5 GB, don't") == ["acme", "xj-900", "3.5", "gb", "don't"]
+    assert lowercase_words("Acme XJ-900, 3.5 GB, don't") == ["acme", "xj-900", "3.5", "gb", "don't"]
 
 
 @settings(max_examples=examples(40))

@@ -13,7 +13,7 @@ from allpairs.db.errors import InputError
 from allpairs.learner.cli.evaluate_groups import evaluate_groups
 from allpairs.learner.files.group_figures import group_figures
 from allpairs.learner.files.groups import column_order, column_values, group_table
-from allpairs.learner.files.labels import read_labels
+from allpairs.learner.files.labels import read_label_file
 from allpairs.learner.light.groups.grouping import Grouping, possible
 from allpairs.learner.search.exact import Pairs
 
@@ -64,7 +64,7 @@ def test_the_newest_by_any_column_of_the_file(tmp_path: Path) -> None:
 
 def test_people_decide_over_the_model(texts: Path, tmp_path: Path) -> None:
     rows = "id1,id2,label,purpose", "c,d,0,audit", "a,e,1,train"
-    answers = read_labels(write(tmp_path / "answers.csv", *rows), load_corpus(texts), every=True)
+    answers = read_label_file(write(tmp_path / "answers.csv", *rows), load_corpus(texts), with_audit=True)
     table = group_table(load_corpus(texts), PAIRS, SCORES, 0.5, Grouping(), answers)
     of = dict(zip(table["id"], table["group"], strict=True))
     assert of["a"] == of["b"] == of["c"] == of["e"] and "d" not in of  # its best link leads to what is not its like

@@ -8,7 +8,7 @@ import pytest
 from allpairs.db.corpus.corpus import Corpus, load_corpus
 from allpairs.db.domain import Split
 from allpairs.db.errors import InputError
-from allpairs.learner.files.labels import read_labels, read_training, training_pairs
+from allpairs.learner.files.labels import read_label_file, read_training, training_pairs
 
 
 @pytest.fixture
@@ -32,12 +32,12 @@ def test_no_pair_with_a_text_kept_for_measuring_trains(tmp_path: Path, corpus: C
     found = read_training(path, corpus, corpus)
     assert (found.left.tolist(), found.right.tolist(), found.label.tolist()) == ([1], [2], [1])
     for row in ("q0,q1,1", "q2,q3,1", "q0,q3,1"):
-        labelled = read_labels(file_of(tmp_path, "id1,id2,label", row), corpus)
+        labelled = read_label_file(file_of(tmp_path, "id1,id2,label", row), corpus)
         with pytest.raises(InputError, match="two train items"):
             training_pairs(labelled, corpus, corpus)
 
 
 def test_the_last_training_label_of_a_pair_counts(tmp_path: Path, corpus: Corpus) -> None:
     rows = "q0,q1,0,train", "q1,q0,1,train", "q0,q2,1,audit", "q0,q3,,train", "q1,q1,1,train"
-    found = read_labels(file_of(tmp_path, "id1,id2,label,purpose", *rows), corpus)
+    found = read_label_file(file_of(tmp_path, "id1,id2,label,purpose", *rows), corpus)
     assert (found.left.tolist(), found.right.tolist(), found.label.tolist()) == ([0], [1], [1])

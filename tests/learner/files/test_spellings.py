@@ -16,7 +16,7 @@ from allpairs.db.domain import Split
 from allpairs.db.errors import InputError
 from allpairs.learner.evaluation.audit.label_files import read_audit
 from allpairs.learner.files.group_figures import group_figures
-from allpairs.learner.files.labels import read_labels
+from allpairs.learner.files.labels import read_label_file
 from allpairs.learner.files.mistakes import corrected_by
 from allpairs.learner.loop.corpus_dataset import dataset_of
 from allpairs.learner.pipelines.multiview.formats import read_qrels
@@ -44,7 +44,7 @@ def of_audit(path: Path) -> list[Any]:
 
 
 def of_labels(path: Path) -> list[Any]:
-    return [part.tolist() for part in astuple(read_labels(path, corpus_of(path.parent)))]
+    return [part.tolist() for part in astuple(read_label_file(path, corpus_of(path.parent)))]
 
 
 def of_groups(path: Path) -> dict[str, Any]:

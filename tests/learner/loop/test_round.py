@@ -12,10 +12,10 @@ from allpairs.db.domain import SEED_STRATEGY, GrowthKind, Settings, batch_size_o
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.evaluation import sampling_designs
 from allpairs.learner.loop import round
-from allpairs.learner.loop.round import choose, evaluate
+from allpairs.learner.loop.round import choose, evaluate_dataset
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.exact import Pairs, count_pairs, pairs_numbered
-from allpairs.learner.strategies.pool import draw_pairs
+from allpairs.learner.strategies.pool import draw_training_pairs
 
 NOTHING = np.empty(0, dtype=np.int64)
 
@@ -75,7 +75,7 @@ def test_draws_are_uniform_and_never_known(symmetric: bool) -> None:
     known = dataset.keys(*np.array(pairs[::5]).T)
     rng, counts = np.random.default_rng(0), dict.fromkeys(pairs, 0)
     for _ in range(600):
-        drawn = draw_pairs(dataset, known, 5, rng)
+        drawn = draw_training_pairs(dataset, known, 5, rng)
         assert len(as_set(drawn)) == 5
         for pair in as_set(drawn):
             counts[pair] += 1
@@ -89,7 +89,7 @@ def test_a_draw_from_a_million_items_is_cheap() -> None:
     n = 1_000_000
     rows = np.arange(n)
     dataset = Dataset(range(n), True, rows, rows, NOTHING, NOTHING, np.empty((0, 2), dtype=np.int64))  # type: ignore[arg-type]
-    drawn = draw_pairs(dataset, NOTHING, 1000, np.random.default_rng(0))
+    drawn = draw_training_pairs(dataset, NOTHING, 1000, np.random.default_rng(0))
     assert len(as_set(drawn)) == 1000
     assert drawn.left.mean() == pytest.approx(n / 3, rel=0.1)
 
@@ -126,7 +126,7 @@ def test_everything_kept_for_measuring_leaves_nothing_to_choose() -> None:
 def test_only_pairs_of_evaluation_items_are_measured() -> None:
     dataset = dataset_of(True, 6, 4, positives=[(0, 1), (2, 7), (6, 7), (7, 9)])
     assert dataset.evaluation_positives.tolist() == [[0, 1], [1, 3]]
-    measured = evaluate(dataset, vectors_of(dataset))
+    measured = evaluate_dataset(dataset, vectors_of(dataset))
     assert measured is not None
     assert (measured.pairs, measured.positives) == (6, 2)
 
@@ -134,7 +134,7 @@ def test_only_pairs_of_evaluation_items_are_measured() -> None:
 def test_two_lists_share_the_right_one() -> None:
     dataset = dataset_of(False, 6, 4, right=5, positives=[(0, 10), (7, 10), (9, 14)])
     assert dataset.evaluation_positives.tolist() == [[1, 0], [3, 4]]
-    measured = evaluate(dataset, vectors_of(dataset))
+    measured = evaluate_dataset(dataset, vectors_of(dataset))
     assert measured is not None
     assert (measured.pairs, measured.positives) == (20, 2)
 
@@ -144,11 +144,13 @@ def test_where_the_pairs_are_too_many_a_sample_measures(symmetric: bool, monkeyp
     positives = [(i, i + 1) for i in range(300, 600, 3)] if symmetric else [(i, 400 + i) for i in range(250, 400)]
     dataset = dataset_of(symmetric, 200, 400 if symmetric else 200, right=0 if symmetric else 400, positives=positives)
     vectors, layer = vectors_of(dataset), OutputLayer(4.0, -1.0)
-    whole = evaluate(dataset, vectors, layer=layer)
+    whole = evaluate_dataset(dataset, vectors, layer=layer)
     monkeypatch.setattr(round, "EXACT_PAIRS", {"cpu": 10_000, "cuda": 10_000})
     monkeypatch.setattr(sampling_designs, "NEAR", 20)
     monkeypatch.setattr(round, "SAMPLED", 20_000)
-    sampled, insisted = (evaluate(dataset, vectors, layer=layer, seed=1, exact=exact) for exact in (False, True))
+    sampled, insisted = (
+        evaluate_dataset(dataset, vectors, layer=layer, seed=1, exact=exact) for exact in (False, True)
+    )
     assert whole is not None and sampled is not None and insisted is not None
     assert insisted.estimates == whole.estimates
     assert (sampled.pairs, sampled.positives) == (whole.pairs, whole.positives)
@@ -161,4 +163,4 @@ def test_where_the_pairs_are_too_many_a_sample_measures(symmetric: bool, monkeyp
 
 def test_without_gold_nothing_is_measured() -> None:
     dataset = dataset_of(True, 6, 4)
-    assert evaluate(dataset, vectors_of(dataset)) is None
+    assert evaluate_dataset(dataset, vectors_of(dataset)) is None

@@ -11,7 +11,7 @@ from allpairs.db.errors import InputError
 from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.metrics.retrieval import mean_reciprocal_rank, recall_at
 from allpairs.learner.models.bi_encoder_training import (
-    Step,
+    RetrieverStep,
     lesson_of,
     load_retriever,
     new_retriever,
@@ -160,7 +160,7 @@ def test_a_text_is_not_its_own_negative(backbone: Path) -> None:
     wanted = settings(backbone, steps=60, batch_size=8)
     retriever, lesson = new_retriever(wanted), lesson_of(pairs, [])
     train_retriever(retriever, lesson, wanted, 0)
-    loss = Step(retriever, lesson, wanted, np.random.default_rng(0)).loss(np.arange(8))
+    loss = RetrieverStep(retriever, lesson, wanted, np.random.default_rng(0)).loss(np.arange(8))
     assert loss.item() < 0.1  # with itself as a negative at least log 2
 
 

@@ -221,7 +221,7 @@ def test_parts_teach_what_the_whole_teaches_and_are_let_go(data: Path) -> None:
         for first in range(0, len(PASSAGES), 2):
             assert sum(ref() is not None for ref in alive) <= 1  # the one that is learned from at the moment
             table_rows = np.flatnonzero((of >= first) & (of < first + 2))
-            mine = Sparse(labels.at[table_rows], labels.mass[table_rows])
+            mine = Sparse(labels.tokens[table_rows], labels.mass[table_rows])
             part = AskedPassages(
                 PASSAGES[first : first + 2], [ASKED[i][0] for i in table_rows], of[table_rows] - first, mine, mine
             )

@@ -49,9 +49,9 @@ def test_hard_labels_are_ends_of_answers_that_are_read_whole(data: Path) -> None
     spans = [(PASSAGES[0].find(one), PASSAGES[0].find(one) + len(one)) for one in answers]
     passages = [PASSAGES[0]] * len(answers)
     long, short = places(data, 40), places(data, 8)  # of eight tokens the last one is 1902
-    assert [long.hard(passages, spans, side).at[:, 0].tolist() for side in ("start", "end")] == [
+    assert [long.hard(passages, spans, side).tokens[:, 0].tolist() for side in ("start", "end")] == [
         [7, 1, 8, 0], [8, 1, 10, 0]]  # fmt: skip
-    assert [short.hard(passages, spans, side).at[:, 0].tolist() for side in ("start", "end")] == [
+    assert [short.hard(passages, spans, side).tokens[:, 0].tolist() for side in ("start", "end")] == [
         [7, 1, 0, 0], [8, 1, 0, 0]]  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_a_teachers_labels_are_the_students_tokens(
     asked = ["who ?"] * len(TEXTS)
     found = relabelled(reader, asked, TEXTS, settings, places(data, 40), lambda *_: None)
     for side, first in zip(found, (2, 1), strict=True):
-        np.testing.assert_array_equal(side.at, [[first, *[0] * 7]] * 3)  # padding is named by no probability
+        np.testing.assert_array_equal(side.tokens, [[first, *[0] * 7]] * 3)  # padding is named by no probability
         np.testing.assert_allclose(side.mass, [[0.7, 0.3, *[0] * 6]] * 3, atol=1e-6)
     learned = train_biencoder(biencoder, [AskedPassages(TEXTS, asked, np.arange(3), *found)], SETTINGS)
     assert learned == 3
@@ -112,7 +112,7 @@ def test_the_loss_of_passages_alone_and_concatenated(
             read = torch.cat(own) if concatenated else own[of[row]]
             before = len(own[0]) if concatenated and of[row] else 0
             sure = (read @ vector).log_softmax(dim=0)
-            wanted -= sum(p * sure[before + i].item() for i, p in zip(label.at[row], label.mass[row], strict=True))
+            wanted -= sum(p * sure[before + i].item() for i, p in zip(label.tokens[row], label.mass[row], strict=True))
     assert seen == [(pytest.approx(wanted, rel=1e-4), concatenated)]
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from allpairs.db.progress import no_progress
 from allpairs.learner.backbones.opinions import rationale_spans
 from allpairs.learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
-from allpairs.learner.backbones.span_reader import Answer, load_reader
+from allpairs.learner.backbones.span_reader import SpanAnswer, load_reader
 from allpairs.learner.light.catalog.quip import Paraphrases, QuipConfig, Student, Teacher
 from allpairs.learner.pipelines.pipeline import Run
 from allpairs.learner.pipelines.quip import paraphrases, sentiment
@@ -54,7 +54,7 @@ def test_reading_counts_right_answers_of_answerable_questions(tmp_path: Path, mo
     asked = [{"question": "?", "passage": "p", "answers": one, "start": -1} for one in answers]
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "tested.json").write_text(json.dumps(asked))
-    found = [Answer(text, 0, 0.0) for text in ("The cat!", "cat", "Rome", "Bern")]
+    found = [SpanAnswer(text, 0, 0.0) for text in ("The cat!", "cat", "Rome", "Bern")]
     monkeypatch.setattr(reading, "load_reader", lambda source: None)
     monkeypatch.setattr(reading, "answer", lambda *_: found)
     (row,) = reading.measure_reading(Run(tmp_path, None, QuipConfig()), CROSS, [], no_progress)
@@ -67,7 +67,7 @@ def test_reading_is_measured_and_compared_by_data_set(tmp_path: Path, monkeypatc
     asked = [{"question": "?", "passage": "p", "answers": ["Rome"], "start": -1, "dataset": one} for one in names]
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "tested.json").write_text(json.dumps(asked))
-    found = [Answer(text, 0, 0.0) for text in ("Rome", "Bern", "Rome", "Bern")]
+    found = [SpanAnswer(text, 0, 0.0) for text in ("Rome", "Bern", "Rome", "Bern")]
     monkeypatch.setattr(reading, "load_reader", lambda source: None)
     monkeypatch.setattr(reading, "answer", lambda *_: found)
     run = Run(tmp_path, None, QuipConfig(variants=["teacher"]))

@@ -14,8 +14,8 @@ from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import IOB2
 from sklearn.metrics import roc_auc_score
 
-from allpairs.learner.backbones.biencoder_training import Sparse, distillation_loss, own_tokens, sparsify
-from allpairs.learner.backbones.opinions import Opinions, best_sums, questions_of
+from allpairs.learner.backbones.biencoder_training import Sparse, answer_tokens, distillation_loss, sparsify
+from allpairs.learner.backbones.opinions import Opinions, best_sums, prompt_questions
 from allpairs.learner.backbones.passage_cutting import passages_of, windows
 from allpairs.learner.metrics.bertscore import bertscore, directions
 from allpairs.learner.pipelines.quip.paraphrases import (
@@ -68,12 +68,12 @@ def test_few_tokens_are_filled_and_hardest_labels_are_likeliest() -> None:
     assert at.shape == mass.shape == (1, 8)
     assert at[0, :3].tolist() == [1, 0, 2] and mass[0, 3:].sum() == 0
     hard = Sparse(at, mass).hardest()
-    assert (hard.at.tolist(), hard.mass.tolist()) == ([[1]], [[1.0]])
+    assert (hard.tokens.tolist(), hard.mass.tolist()) == ([[1]], [[1.0]])
 
 
 def test_only_a_passages_tokens_and_the_one_before_may_answer() -> None:
     mask = torch.tensor([[True, True, True, True, False], [True, True, False, False, False]])
-    assert own_tokens(mask).tolist() == [[True, True, True, False, False], [True, False, False, False, False]]
+    assert answer_tokens(mask).tolist() == [[True, True, True, False, False], [True, False, False, False, False]]
 
 
 X1, X2 = torch.tensor([[1.0, 0], [0, 2], [1, 1]]), torch.tensor([[2.0, 0], [1, 1]])
@@ -151,7 +151,7 @@ def test_the_examples_sentiment_flips_when_calibrated() -> None:
     assert (opinions.predicted(calibrated=False).tolist(), opinions.predicted().tolist()) == ([0], [1])
     loud = torch.cat([vectors, torch.full((1, 2, 2), 9.0)], dim=1)
     torch.testing.assert_close(best_sums(loud, torch.tensor([[True] * 3 + [False] * 2]), start, end), scores)
-    assert questions_of("Why is it good? | Why is it bad?") == ("Why is it bad?", "Why is it good?")
+    assert prompt_questions("Why is it good? | Why is it bad?") == ("Why is it bad?", "Why is it good?")
 
 
 def test_standard_errors_divide_by_one_less() -> None:

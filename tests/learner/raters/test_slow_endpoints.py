@@ -61,7 +61,7 @@ def test_what_is_cancelled_during_the_look_up_is_not_sent(monkeypatch: pytest.Mo
         go_on.wait(10)
         return look_up(*given, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(waiting, "EVERY", 0.02)
+    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.02)
     monkeypatch.setattr(socket, "getaddrinfo", slow_look_up)
     with judging(judge((), 1, 1)) as found:
         with pytest.raises(Stop):

@@ -59,7 +59,9 @@ def retriever(folder: Path, **settings: object) -> list[nn.Module]:
     checked = RetrieverSettings.model_validate(wanted)
     model = new_retriever(checked, "cpu")
     beside = TextClassifier(model.query, TEXTS[:10], TEXTS[10:], Classifier(side="x"), 3, 32)
-    train_retriever(model, lesson_of(list(zip(TEXTS[:9], TEXTS[9:18], strict=True)), TEXTS), checked, 0, beside=beside)
+    train_retriever(
+        model, lesson_of(list(zip(TEXTS[:9], TEXTS[9:18], strict=True)), TEXTS), checked, 0, side_task=beside
+    )
     return [*(encoder.model for encoder in model.towers), beside.head]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from allpairs.learner.data.lexical_features import lexicon_of
 from allpairs.learner.models.output_layer import OutputLayer
-from allpairs.learner.scoring.explanation import Part, again, in_log_odds, parts_of
+from allpairs.learner.scoring.explanation import Part, in_log_odds, rescored_parts, score_parts
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.second_stage.second_stage import FEATURES, SecondStage
 
@@ -20,7 +20,7 @@ def parts(left: int, right: int, blend: Blend = BLEND, score: float = 0.3) -> di
 def between(left: int, right: int, blend: Blend = BLEND, score: float = 0.3) -> list[Part]:
     lexicon = lexicon_of(TEXTS)
     similarities = lexicon.values(np.array([left]), np.array([right]))[0]
-    return parts_of(blend, lexicon, score, 0.4, similarities, left, right)
+    return score_parts(blend, lexicon, score, 0.4, similarities, left, right)
 
 
 def test_the_parts_add_up_to_the_score_the_weightiest_first() -> None:
@@ -46,7 +46,7 @@ def test_words_that_both_share_are_named_the_rarest_first() -> None:
 
 
 def test_a_plain_cosine_has_one_part() -> None:
-    found = parts_of(Blend(), None, 0.8, 0.8, np.empty(0), 0, 1)
+    found = score_parts(Blend(), None, 0.8, 0.8, np.empty(0), 0, 1)
     assert [str(part) for part in found] == ["meaning +0.80"]
 
 
@@ -65,7 +65,7 @@ def test_the_parts_of_a_rescored_pair_add_up_each_named_once() -> None:
     rng = np.random.default_rng(0)
     second = SecondStage(0.0, 0.5, 0.1, *rng.uniform(0.1, 1, (3, len(FEATURES))))
     values = rng.random(len(FEATURES)).astype(np.float32)
-    found = again(between(0, 1), second, values)
+    found = rescored_parts(between(0, 1), second, values)
     wanted = 0.5 * 0.3 + 0.1 + second.added(values[None]).sum()
     assert sum(part.amount for part in found) == pytest.approx(wanted)
     titles = [part.title for part in found]

@@ -6,7 +6,7 @@ import pytest
 from allpairs.db.domain import Side, Split
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.evaluation.exact import evaluate_exact
-from allpairs.learner.loop.round import evaluate
+from allpairs.learner.loop.round import evaluate_dataset
 from allpairs.learner.scoring.hubness import NEIGHBOURS
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import Space, as_left, as_right, scores
@@ -21,7 +21,7 @@ def unit(n: int, seed: int) -> np.ndarray:
 
 def bipartite() -> Dataset:
     sides = [Side.LEFT] * LEFT + [Side.RIGHT] * RIGHT
-    splits = [Split.TRAIN] * 4 + [Split.EVALUATION] * 5 + [Split.SHARED] * RIGHT
+    splits = [Split.TRAIN] * 4 + [Split.EVALUATION] * 5 + [Split.BOTH] * RIGHT
     return make_dataset([""] * (LEFT + RIGHT), sides, splits, False, np.array([(5, 9), (6, 12), (1, 10)]))
 
 
@@ -94,10 +94,10 @@ def test_lifted_vectors_multiply_to_the_score(distance: str) -> None:
 def test_figures_are_those_of_the_lowered_scores() -> None:
     dataset, vectors = bipartite(), unit(LEFT + RIGHT, 6)
     space, seen = Space(offset=True), blended(bipartite(), unit(LEFT + RIGHT, 6), Blend(0.5))
-    measured = evaluate(dataset, seen, space=space)
+    measured = evaluate_dataset(dataset, seen, space=space)
     sides = as_left(seen[4:9], space), as_right(seen[9:], space)
     again = evaluate_exact(*sides, dataset.evaluation_positives, False)
-    plain = evaluate(dataset, vectors)
+    plain = evaluate_dataset(dataset, vectors)
     assert measured is not None and again is not None and plain is not None
     assert measured.estimates["average_precision"] == again.estimates["average_precision"]
     assert measured.estimates["average_precision"] != plain.estimates["average_precision"]

@@ -52,10 +52,10 @@ def test_the_nearest_are_those_with_the_highest_scores(of_left: bool) -> None:
     dataset = make(texts, symmetric=False)
     vectors = blended(dataset, encode(texts), Blend(0.25))
     lists, row = lists_of(dataset, of_left), 3 if of_left else 20
-    found, score = nearest_rows(vectors, vectors[[row]], lists.others, 5)
-    expected = scores(vectors, np.full(len(lists.others), row), lists.others, BLENDED)
+    found, score = nearest_rows(vectors, vectors[[row]], lists.candidates, 5)
+    expected = scores(vectors, np.full(len(lists.candidates), row), lists.candidates, BLENDED)
     best = np.argsort(-expected)[:5]
-    assert found.tolist() == lists.others[best].tolist()
+    assert found.tolist() == lists.candidates[best].tolist()
     np.testing.assert_allclose(score, expected[best], atol=1e-6)
 
 

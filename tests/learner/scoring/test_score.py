@@ -6,7 +6,7 @@ import pytest
 from allpairs.db.domain import Side, Split
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.lexical_features import KINDS, lexicon_of
-from allpairs.learner.scoring.lexical_weights import fit_weights
+from allpairs.learner.scoring.lexical_weights import fit_lexical_weights
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import BLENDED, scores
 
@@ -64,21 +64,21 @@ def labelled(n: int, matters: int | None, seed: int = 0) -> tuple[np.ndarray, ..
 
 
 def test_without_labels_lexical_features_have_no_weight() -> None:
-    assert fit_weights(np.empty(0), np.empty(0), np.empty((0, len(KINDS))), np.empty(0)) == {}
+    assert fit_lexical_weights(np.empty(0), np.empty(0), np.empty((0, len(KINDS))), np.empty(0)) == {}
 
 
 def test_labels_fit_the_lexical_weights() -> None:
-    found = fit_weights(*labelled(2_000, matters=1))
+    found = fit_lexical_weights(*labelled(2_000, matters=1))
     assert found["words"] == pytest.approx(0.5, abs=0.1)
     assert sum(found.values()) - found["words"] < 0.1
 
 
 def test_uninformative_lexical_features_get_next_to_no_weight() -> None:
-    assert sum(fit_weights(*labelled(2_000, matters=None)).values()) < 0.1
+    assert sum(fit_lexical_weights(*labelled(2_000, matters=None)).values()) < 0.1
 
 
 def test_few_labels_move_the_weights_little() -> None:
-    few, many = (fit_weights(*labelled(n, matters=0)).get("ngrams", 0.0) for n in (12, 2_000))
+    few, many = (fit_lexical_weights(*labelled(n, matters=0)).get("ngrams", 0.0) for n in (12, 2_000))
     assert few < many
 
 
@@ -89,21 +89,21 @@ def test_hubness_is_not_credited_to_lexical_features() -> None:
     cosines = hubness + 0.4 + rng.normal(0, 0.01, 1_000)
     values = np.column_stack([0.6 - hubness + rng.normal(0, 0.05, 1_000), *np.zeros((3, 1_000))])
     labels = (rng.random(1_000) < 1 / (1 + np.exp(-60 * (cosines - hubness - 0.4)))).astype(np.int64)
-    assert fit_weights(cosines, hubness, values, labels).get("ngrams", 0.0) < 0.05
-    assert fit_weights(cosines, 0 * hubness, values, labels)["ngrams"] > 0.1
+    assert fit_lexical_weights(cosines, hubness, values, labels).get("ngrams", 0.0) < 0.05
+    assert fit_lexical_weights(cosines, 0 * hubness, values, labels)["ngrams"] > 0.1
 
 
 def test_lexical_features_that_labels_contradict_are_left_out() -> None:
     cosines, hubness, values, labels = labelled(500, matters=None)
     values[:, 0] = 1 - labels
-    assert "ngrams" not in fit_weights(cosines, hubness, values, labels)
+    assert "ngrams" not in fit_lexical_weights(cosines, hubness, values, labels)
 
 
 def test_hubness_never_counts_for_a_pair() -> None:
     cosines, hubness, values, labels = labelled(500, matters=1)
     hubness = hubness + 0.2 * labels  # as if hubs matched
-    assert fit_weights(cosines, hubness, values, labels) == pytest.approx(
-        fit_weights(cosines, 0 * hubness, values, labels), rel=0.02
+    assert fit_lexical_weights(cosines, hubness, values, labels) == pytest.approx(
+        fit_lexical_weights(cosines, 0 * hubness, values, labels), rel=0.02
     )
 
 
@@ -111,8 +111,8 @@ def test_common_words_never_count_against_texts_or_credit_others() -> None:
     cosines, hubness, values, labels = labelled(500, matters=1)
     without, against = values.copy(), values.copy()
     without[:, 0], against[:, 0] = 0, 1 - labels
-    assert fit_weights(cosines, hubness, against, labels) == pytest.approx(
-        fit_weights(cosines, hubness, without, labels), rel=0.02
+    assert fit_lexical_weights(cosines, hubness, against, labels) == pytest.approx(
+        fit_lexical_weights(cosines, hubness, without, labels), rel=0.02
     )
 
 
@@ -120,4 +120,4 @@ def test_the_cosine_counts_even_where_labels_speak_against_it() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 500)
     values = np.column_stack([labels, *np.zeros((3, 500))]) + 0.0
-    assert fit_weights(1.0 - labels, np.zeros(500), values, labels)["ngrams"] > 1
+    assert fit_lexical_weights(1.0 - labels, np.zeros(500), values, labels)["ngrams"] > 1

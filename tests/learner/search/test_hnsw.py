@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from allpairs.learner.search.exact import as_pairs, nearest
+from allpairs.learner.search.exact import nearest, neighbour_pairs
 from allpairs.learner.search.hnsw import nearest_by_hnsw
 
 
@@ -32,5 +32,5 @@ def test_more_neighbours_than_there_are() -> None:
 
 def test_missing_neighbours_are_dropped() -> None:
     ids, scores = np.array([[1, -1], [-1, 0], [2, 1]]), np.full((3, 2), 0.5, dtype=np.float32)
-    found = as_pairs(ids, scores, symmetric=True)
+    found = neighbour_pairs(ids, scores, symmetric=True)
     assert list(zip(found.left.tolist(), found.right.tolist(), strict=True)) == [(0, 1), (1, 2)]

@@ -11,7 +11,7 @@ from sklearn.metrics import average_precision_score
 
 from allpairs.db.domain import Distance, Settings
 from allpairs.learner.data.dataset import make_dataset
-from allpairs.learner.loop.round import choose, evaluate
+from allpairs.learner.loop.round import choose, evaluate_dataset
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.inner_product import Space, as_left, as_right, magnitude, score, scores
 from allpairs.learner.search.top_pairs import best_pairs
@@ -96,7 +96,7 @@ def test_evaluation_equals_brute_force(distance: Distance, repeated: bool) -> No
     values = np.unique(expected)
     threshold = float(values[len(values) // 2 : len(values) // 2 + 2].mean())  # between two scores
     layer = OutputLayer(0.3, -0.3 * threshold)
-    found = evaluate(dataset_of(20, pairs[positive]), vectors, layer=layer, space=Space(distance))
+    found = evaluate_dataset(dataset_of(20, pairs[positive]), vectors, layer=layer, space=Space(distance))
     assert found is not None
     value = found.estimates["average_precision"].value
     assert value == pytest.approx(average_precision_score(positive, expected), abs=1e-6)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from allpairs.db.domain import SecondStageUse
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.data.lexical_features import lexicon_of
-from allpairs.learner.loop.round import evaluate, refit
+from allpairs.learner.loop.round import evaluate_dataset, refit
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search import nearest
 from allpairs.learner.search.inner_product import BLENDED, scores
-from allpairs.learner.second_stage.competition import KEPT, competition_of
+from allpairs.learner.second_stage.competition import CANDIDATES, competition_of
 from allpairs.learner.second_stage.make import Staged, make_staged
 from allpairs.learner.second_stage.pair_features import TEXT_FEATURES, TextFeatures
 from allpairs.learner.second_stage.second_stage import FEATURES, SecondStage, above
@@ -62,7 +62,7 @@ def test_competition_is_counted_as_defined(symmetric: bool) -> None:
         for side, (text, itself, others) in enumerate([(row, column, dataset.right), (column, row, dataset.left)]):
             rivals = [table[text, other] for other in others if other not in (itself, text)]
             assert found[side][at] == pytest.approx(np.clip(score - max(rivals), -0.3, 0.3), abs=1e-5)
-            better = min(KEPT, sum(rival > score for rival in rivals))
+            better = min(CANDIDATES, sum(rival > score for rival in rivals))
             assert found[2 + side][at] == pytest.approx(np.log1p(better), abs=1e-6)
 
 
@@ -151,7 +151,7 @@ def staged_by(
 
 
 def measured(dataset: Dataset, vectors: np.ndarray, staged: Staged) -> float:
-    found = evaluate(dataset, vectors, space=BLENDED, layer=LAYER, rescored=staged.rescored)
+    found = evaluate_dataset(dataset, vectors, space=BLENDED, layer=LAYER, rescored=staged.rescored)
     assert found is not None
     return found.estimates["average_precision"].value
 

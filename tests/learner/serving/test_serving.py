@@ -19,7 +19,7 @@ from allpairs.db.files.artifacts import size_of
 from allpairs.db.requests.server_proof import app_proof, process_proof
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Identifier, Item, StoredModel
-from allpairs.learner.scoring.any_pairs import explain_pairs, see
+from allpairs.learner.scoring.any_pairs import encode_texts, explain_pairs
 from allpairs.learner.serving.candidates import make_candidates
 from allpairs.learner.serving.desk import Compared, Desk, MatchQuestion, counts
 from allpairs.learner.serving.loaded import Loaded, NothingPublished, StillLoading
@@ -88,7 +88,7 @@ def test_the_answer_is_that_of_the_matcher_on_files(engine: Engine, encoder: Pat
 def why(matcher: Matcher, text: str, others: list[str], of_left: bool) -> list[list[Any]]:
     """Return the parts of the pairs' log-odds, as `match --why` computes them."""
     loaded, rows = matcher.loaded, np.arange(len(others))
-    sides = see(loaded, [text] * len(others), of_left), see(loaded, others, not of_left)
+    sides = encode_texts(loaded, [text] * len(others), of_left), encode_texts(loaded, others, not of_left)
     found = explain_pairs(loaded, *(sides if of_left else sides[::-1]), rows, rows)
     return [[{"part": part.title, "amount": pytest.approx(part.amount, abs=2e-3), "words": list(part.words)}
              for part in parts] for parts in found]  # fmt: skip

@@ -25,7 +25,7 @@ from allpairs.learner.strategies.basic import (
     strategy,
     uncertainty,
 )
-from allpairs.learner.strategies.pool import Background, Gold, Pool, gold_of
+from allpairs.learner.strategies.pool import Background, GoldPairs, Pool, gold_of
 
 LOGITS = np.array([-6, -1.5, -0.2, 0.1, 0.4, 2, 5])
 
@@ -226,7 +226,7 @@ def test_candidates_are_searched_only_where_they_are_wanted() -> None:
 
     dataset, _ = corpus(True)
     nothing = np.empty(0, dtype=np.int64)
-    gold: Gold = gold_of(dataset, nothing, (2, 3))
+    gold: GoldPairs = gold_of(dataset, nothing, (2, 3))
     for name in ("random", "stated", "stratified-match", "stratified-all-positives"):
         pool = Pool(fail, TRAINED, gold.negatives, 5, Background(gold=gold))
         assert len(strategy(name)(pool, 5, np.random.default_rng(0))) == 5

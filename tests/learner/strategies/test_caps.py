@@ -10,7 +10,7 @@ from allpairs.db.domain import Settings
 from allpairs.learner.data.dataset import Dataset, make_dataset
 from allpairs.learner.loop.round import choose
 from allpairs.learner.search.exact import Pairs
-from allpairs.learner.strategies.caps import allowed, with_controls, within_cap
+from allpairs.learner.strategies.caps import positions_within_cap, with_controls, within_cap
 
 NOTHING = np.empty(0, dtype=np.int64)
 
@@ -59,7 +59,7 @@ pairs_of_ten = st.lists(st.tuples(st.integers(0, 4), st.integers(5, 9)), unique=
 
 @given(pairs_of_ten, st.integers(0, 12), st.integers(1, 3))
 def test_the_cap_holds_unless_too_few_pairs_are_left(pairs: list[tuple[int, int]], n: int, per_text: int) -> None:
-    kept = ranked(pairs).take(allowed(ranked(pairs), n, per_text))
+    kept = ranked(pairs).take(positions_within_cap(ranked(pairs), n, per_text))
     touched = Counter(row for pair in as_list(kept) for row in pair)
     assert max(touched.values(), default=0) <= per_text
     found = as_list(within_cap(lambda k: ranked(pairs[:k]), n, per_text))

@@ -10,7 +10,7 @@ from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.nearest import Near
 from allpairs.learner.strategies.oracle_baselines import all_positives, matched, stated
-from allpairs.learner.strategies.pool import Background, Gold, Pool, draw_pairs, gold_of
+from allpairs.learner.strategies.pool import Background, GoldPairs, Pool, draw_training_pairs, gold_of
 
 LEFT, RIGHT = 40, 30
 POSITIVES = np.array([(i, LEFT + i % RIGHT) for i in range(LEFT)])
@@ -25,11 +25,11 @@ NOTHING = np.empty(0, dtype=np.int64)
 TRAIN_POSITIVES = {tuple(pair) for pair in POSITIVES[:30].tolist()}
 
 
-def pool_of(gold: Gold) -> Pool:
+def pool_of(gold: GoldPairs) -> Pool:
     def search() -> Near:
         raise AssertionError("searched")
 
-    return Pool(search, OutputLayer(1, 0), lambda n, rng: draw_pairs(DATASET, NOTHING, n, rng), 40,
+    return Pool(search, OutputLayer(1, 0), lambda n, rng: draw_training_pairs(DATASET, NOTHING, n, rng), 40,
                 Background(gold=gold))  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from allpairs.db.progress import Progress
-from allpairs.learner.backbones.opinions import Opinions, product_scores, questions_of
+from allpairs.learner.backbones.opinions import Opinions, product_scores, prompt_questions
 from allpairs.learner.backbones.span_biencoder import load_biencoder
 from allpairs.learner.backbones.span_reader import load_reader
 from allpairs.learner.backbones.token_encoder import load_token_encoder
@@ -40,7 +40,7 @@ def measure_sentiment(run: Run, model: Model, rows: Rows, progress: Progress) ->
         labels = np.array([row["label"] for row in chosen])
         progress(f"{name}, {way}", place / len(todo))
         prompts = settings.prompts_of(name)
-        questions = [question for prompt in prompts for question in questions_of(prompt)]
+        questions = [question for prompt in prompts for question in prompt_questions(prompt)]
         scores = score(questions, texts)
         calibration = score(questions, settings.words).mean(axis=0)
         two = [slice(2 * number, 2 * number + 2) for number in range(len(prompts))]
@@ -127,7 +127,7 @@ def _reasons(run: Run, model: Model, dataset: _Found, number: int) -> list[dict[
         for label in (0, 1)
         for i in np.flatnonzero((labels == label) & (predicted == label))[:RATIONALES_EACH].tolist()
     ]
-    questions = [questions_of(dataset.prompts[number])[predicted[i]] for i in chosen]
+    questions = [prompt_questions(dataset.prompts[number])[predicted[i]] for i in chosen]
     config = run.config
     biencoder = load_biencoder(model.source)
     spans = rationales(biencoder, questions, [texts[i] for i in chosen], config.sentiment.rationale, config.student)

@@ -20,7 +20,7 @@ def test_known_pairs_are_read_with_what_follows_by_closure(engine: Engine) -> No
     with reading(engine) as session:
         dataset = read_project(session, project).dataset
     assert sorted(dataset.positives.tolist()) == [[1, 2], [1, 3], [2, 3]]
-    assert sorted(dataset.given.tolist()) == [[0, 1, 0], [1, 2, 1], [1, 3, 1], [2, 3, 1]]
+    assert sorted(dataset.known_pairs.tolist()) == [[0, 1, 0], [1, 2, 1], [1, 3, 1], [2, 3, 1]]
     assert sorted(dataset.evaluation_given.tolist()) == [[1, 2, 1], [1, 3, 1], [2, 3, 1]]  # the first item trains
 
 
@@ -28,4 +28,4 @@ def test_a_project_without_gold_states_nothing(engine: Engine) -> None:
     project = make_project(engine, ["a", "b"])
     with reading(engine) as session:
         dataset = read_project(session, project).dataset
-    assert (dataset.positives.shape, dataset.given.shape) == ((0, 2), (0, 3))
+    assert (dataset.positives.shape, dataset.known_pairs.shape) == ((0, 2), (0, 3))

@@ -67,6 +67,6 @@ def test_an_untrained_classifier_is_not_chosen(tmp_path: Path) -> None:
     retriever = new_retriever(settings, "cpu")
     beside = TextClassifier(retriever.query, [x for x, _ in PAIRS], ["buy now"], Classifier(side="x"), 4, 32)
     best = watch_of([*retriever.networks, beside.head], lambda: 1.0, Development(checks=2), 1e-3)
-    train_retriever(retriever, lesson_of(PAIRS, TEXTS), settings, 0, beside=beside, best=best)
+    train_retriever(retriever, lesson_of(PAIRS, TEXTS), settings, 0, side_task=beside, best=best)
     assert best is not None and [look.step for look in best.looks] == [2, 4]
     assert any(weight.abs().max() > 0 for weight in beside.head.parameters())

@@ -90,7 +90,7 @@ def test_the_classifier_sorts_out_texts_unlike_the_seeds(tmp_path: Path) -> None
     )
     retriever = new_retriever(config)
     beside = TextClassifier(retriever.query, [x for x, _ in SEEDS], OTHERS, Classifier(side="x"), 5, 32)
-    train_retriever(retriever, lesson_of(SEEDS, OTHERS), config, 0, beside=beside)
+    train_retriever(retriever, lesson_of(SEEDS, OTHERS), config, 0, side_task=beside)
     beside.save(tmp_path / "head.npz")
     p = probabilities(tmp_path / "head.npz", retriever.query.encode([x for x, _ in SEEDS] + OTHERS))
     assert passing_rows(p, Classifier(side="x")).tolist() == [True] * 5 + [False] * 5
