@@ -54,7 +54,7 @@ threshold of its own, under `bare` in `matcher.json`. The figures above do not h
 class Usage:
     """Lines of Python that score a pair with the unpacked model: with its whole score, and with its bare cosine.
 
-    bare: empty for a model of an earlier version, which has no output layer for its cosine.
+    bare: empty for a model that has no output layer for its cosine.
     """
 
     whole: str

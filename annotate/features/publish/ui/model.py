@@ -53,12 +53,7 @@ def model_card(project: Project, matcher: StoredModel) -> None:
         lines = usage(project, matcher)
         st.write("Unpack it. Allpairs then gives the score and the probability that the tab Summary measures:")
         st.code(lines.whole, language="python", wrap_lines=True)
-        if not lines.bare:
-            st.caption(
-                "An earlier version trained this model, without the project data that its score needs. `match` works. "
-                "For `score` and `probability`, download the model of a newer round."
-            )
-        else:
+        if lines.bare:
             with st.expander("With sentence-transformers alone"):
                 st.write(_bare_in_words(matcher))
                 st.code(lines.bare, language="python", wrap_lines=True)
