@@ -28,7 +28,7 @@ app = st.App(
     routes=[
         *health.health_routes(),
         telemetry.route(),
-        browser_answers.route(),
+        browser_answers.answers_route(),
         *download_routes.routes(),
         *login_routes.login_routes(providers),
         *invitation_routes.invitation_routes(providers),

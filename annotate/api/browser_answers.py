@@ -34,7 +34,7 @@ class Sent(BaseModel):
     events: list[dict[str, Any]] = Field(max_length=MOST)
 
 
-def route() -> Route:
+def answers_route() -> Route:
     """Return the route."""
     threads = Threads(THREADS)
 

@@ -31,7 +31,7 @@ MOST_IN_ALL = 2_000  # candidates of all texts of a request
 MatchText = Annotated[str, Field(max_length=LONGEST_TEXT)]
 
 
-class MatchRequest(ApiInput):
+class MatchTextsRequest(ApiInput):
     """Texts, or records by the names of their columns, whose best candidates are wanted: 2,000 in all at most."""
 
     texts: list[MatchText | dict[str, MatchText]] = Field(
@@ -129,7 +129,7 @@ class PublicationList(ApiOutput):
     publications: list[PublicationDetails] = Field(validation_alias="history")
 
 
-def match(call: Call, request: MatchRequest) -> MatchResults:
+def match(call: Call, request: MatchTextsRequest) -> MatchResults:
     """Find the best candidates of up to 100 texts or records under the published model.
 
     The answer comes from a process of its own, which has to be started: `allpairs serve --match`.

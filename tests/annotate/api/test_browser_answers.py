@@ -34,7 +34,7 @@ def task(engine: Engine) -> Task:
 @pytest.fixture
 def site(engine: Engine) -> TestClient:
     middleware = Middleware(AuthMiddleware, is_forced=lambda: False, clock=Clock(), sessions=FakeSessions())
-    routes = [browser_answers.route(), *login_routes.login_routes(dict, Clock())]
+    routes = [browser_answers.answers_route(), *login_routes.login_routes(dict, Clock())]
     return TestClient(Starlette(routes=routes, middleware=[middleware]), HERE, client=("127.0.0.1", 1))
 
 
