@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from dbos import DBOS
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -29,9 +28,8 @@ from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_arrays import load_arrays, save_arrays
 from allpairs.learner.jobs.data.stored_rescored import as_arrays, from_arrays, rescored_of, second_of
-from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
+from allpairs.learner.jobs.queue.job_state import database, folder_of, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
-from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
@@ -44,17 +42,15 @@ MODELS = ("matcher", "base")  # the matcher scores the pairs; the pre-trained en
 ENCODE_SHARE = 0.45  # of the job, for each model
 
 
-@DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
-def correction(project_id: int, number: int, recall: float, draw: int) -> str:
+@job_workflow(NAME)
+def correction(job_id: str, project_id: int, number: int, recall: float, draw: int) -> str:
     """Run the job and return a summary. number: the matcher's round; draw: pairs per stratum, 0 for figures only."""
-    job_id = str(DBOS.workflow_id)
-    with job_state(job_id):
-        if draw:
-            for model in MODELS:
-                encode_evaluation_items(job_id, project_id, number, model)
-            draw_false_positives(job_id, project_id, number, recall, draw)
-            mark_passages(job_id, project_id, audit_batch=True)
-        return measure_corrections(job_id, project_id)
+    if draw:
+        for model in MODELS:
+            encode_evaluation_items(job_id, project_id, number, model)
+        draw_false_positives(job_id, project_id, number, recall, draw)
+        mark_passages(job_id, project_id, audit_batch=True)
+    return measure_corrections(job_id, project_id)
 
 
 @job_step

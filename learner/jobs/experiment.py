@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from dbos import DBOS
-
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held, publish_files, publishing
 from allpairs.db.progress import Progress
@@ -22,24 +20,21 @@ from allpairs.learner.experiment.process import checked_devices
 from allpairs.learner.experiment.report import write_report
 from allpairs.learner.experiment.spec import Experiment, make_experiment
 from allpairs.learner.jobs.data.experiment_files import Files, write_labels, write_project_files
-from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import Reporter
-from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.jobs.queue.turns import Turn
 
 
-@DBOS.workflow(name=EXPERIMENT, max_recovery_attempts=MOST_ATTEMPTS)
-def experiment(project_id: int, definition: dict[str, Any]) -> str:
+@job_workflow(EXPERIMENT)
+def experiment(job_id: str, project_id: int, definition: dict[str, Any]) -> str:
     """Run the job and return a summary. definition: as in an experiment's file, but without data sets."""
-    job_id = str(DBOS.workflow_id)
-    with job_state(job_id):
-        turn = Turn()
-        compares = any(row.get("kind") == "encoder" for row in definition["rows"])
-        datasets = write_files(job_id, project_id, compares)
-        while not (summary := run_experiment(job_id, {**definition, "datasets": datasets})):
-            turn.give_way()
-        return summary
+    turn = Turn()
+    compares = any(row.get("kind") == "encoder" for row in definition["rows"])
+    datasets = write_files(job_id, project_id, compares)
+    while not (summary := run_experiment(job_id, {**definition, "datasets": datasets})):
+        turn.give_way()
+    return summary
 
 
 @job_step

@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from dbos import DBOS
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -30,9 +29,8 @@ from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_arrays import save_arrays
 from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
-from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
-from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.scoring.nearest_texts import lists_of
 from allpairs.learner.search.exact import Pairs, count_pairs
@@ -45,14 +43,7 @@ ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
 LABELS = {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 0}
 
 
-@DBOS.workflow(name=EXPLORE, max_recovery_attempts=MOST_ATTEMPTS)
-def explore(project_id: int, number: int) -> str:
-    """Run the job and return a summary. number: the matcher's round."""
-    job_id = str(DBOS.workflow_id)
-    with job_state(job_id):
-        return prepare(job_id, project_id, number)
-
-
+@job_workflow(EXPLORE)
 @job_step
 def prepare(job_id: str, project_id: int, number: int) -> str:
     """Store the pairs in the matcher's exploration, and return a summary."""

@@ -36,9 +36,8 @@ from allpairs.learner.jobs.entities.measure import measure_groups
 from allpairs.learner.jobs.kept_groups import followed
 from allpairs.learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores, note_of
 from allpairs.learner.jobs.make_model import describe_model, encode_items, evaluate_matcher, train_matcher
-from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
-from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.loop.round import choose
 from allpairs.learner.search.inner_product import BLENDED
@@ -50,28 +49,26 @@ MOST_READ = 4_000
 MOST_RESERVE = 500  # tasks beyond the batch, for annotators who go on while the next one is prepared
 
 
-@DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
-def next_round(project_id: int) -> str:
+@job_workflow(NAME)
+def next_round(job_id: str, project_id: int) -> str:
     """Run the job and return a summary: a matcher if the labels allow one, and the next batch."""
-    job_id = str(DBOS.workflow_id)
-    with job_state(job_id):
-        plan = make_plan(project_id)
-        if plan["trains"]:
-            plan["training"] = train_matcher(job_id, project_id, plan)
-        plan |= encode_items(job_id, project_id, plan)
-        matcher_id = evaluate_matcher(job_id, project_id, plan)
-        audit_models(job_id, project_id, plan, matcher_id)
-        summary = make_batch(job_id, project_id, plan, matcher_id)
-        mark_passages(job_id, project_id)
-        if plan["trains"]:
-            describe_model(job_id, project_id, plan, matcher_id)
-        for kind, follow in ((RATE, follow_with_rating), (MATCHES_JOB, follow_with_groups)):
-            if (successor := follow(job_id, project_id)) is not None:
-                next_job, queue, arguments = successor
-                # A job that is enqueued twice under the same id runs once.
-                options: EnqueueOptions = {"queue_name": queue, "workflow_name": kind, "workflow_id": next_job}
-                DBOS.enqueue_workflow_with_options(options, project_id, *arguments)
-        return summary
+    plan = make_plan(project_id)
+    if plan["trains"]:
+        plan["training"] = train_matcher(job_id, project_id, plan)
+    plan |= encode_items(job_id, project_id, plan)
+    matcher_id = evaluate_matcher(job_id, project_id, plan)
+    audit_models(job_id, project_id, plan, matcher_id)
+    summary = make_batch(job_id, project_id, plan, matcher_id)
+    mark_passages(job_id, project_id)
+    if plan["trains"]:
+        describe_model(job_id, project_id, plan, matcher_id)
+    for kind, follow in ((RATE, follow_with_rating), (MATCHES_JOB, follow_with_groups)):
+        if (successor := follow(job_id, project_id)) is not None:
+            next_job, queue, arguments = successor
+            # A job that is enqueued twice under the same id runs once.
+            options: EnqueueOptions = {"queue_name": queue, "workflow_name": kind, "workflow_id": next_job}
+            DBOS.enqueue_workflow_with_options(options, project_id, *arguments)
+    return summary
 
 
 @job_step

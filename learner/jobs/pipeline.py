@@ -10,17 +10,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dbos import DBOS
-
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held, publish_files, publishing
 from allpairs.db.projects.jobs import PIPELINE
 from allpairs.db.results.pipelines import BEGAN, RUN, Began, pipeline_folder, read_artifacts
 from allpairs.db.schema.engine import reading
 from allpairs.learner.jobs.data.pipeline_files import write_data
-from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
-from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.jobs.queue.turns import Turn
 from allpairs.learner.light.catalog import PIPELINES
@@ -29,17 +26,15 @@ from allpairs.learner.pipelines.pipeline import Run, begin, pipeline_named, run_
 Files = dict[str, str | None]
 
 
-@DBOS.workflow(name=PIPELINE, max_recovery_attempts=MOST_ATTEMPTS)
-def pipeline(project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> str:
+@job_workflow(PIPELINE)
+def pipeline(job_id: str, project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> str:
     """Run the job and return a summary. config: the pipeline's; chosen: its inputs; both as the catalog has them."""
-    job_id = str(DBOS.workflow_id)
-    with job_state(job_id):
-        turn = Turn()
-        files = write_inputs(job_id, project_id, name, config, chosen)
-        for stage in check_inputs(job_id, name, config, files):
-            turn.give_way()
-            do_stage(job_id, name, config, files, stage)
-        return tell(job_id, name)
+    turn = Turn()
+    files = write_inputs(job_id, project_id, name, config, chosen)
+    for stage in check_inputs(job_id, name, config, files):
+        turn.give_way()
+        do_stage(job_id, name, config, files, stage)
+    return tell(job_id, name)
 
 
 @job_step

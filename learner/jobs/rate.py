@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from dbos import DBOS
 from sqlalchemy import Engine, update
 from sqlalchemy.orm import Session
 
@@ -29,9 +28,8 @@ from allpairs.db.rating import LabelledPair, RatedFor, RaterSetup
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import MachineRater, PairVerdict, now
 from allpairs.learner.jobs.audit.read_pairs import pairs_to_read
-from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
-from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.jobs.queue.turns import LONGEST, Turn
 from allpairs.learner.jobs.route import route_batch
@@ -47,16 +45,14 @@ MINUTE = 60.0
 ENDED = "the machine rater was ended"
 
 
-@DBOS.workflow(name=RATE, max_recovery_attempts=MOST_ATTEMPTS)
-def rate(project_id: int, most: int, purpose: str = RatedFor.LABELS) -> str:
+@job_workflow(RATE)
+def rate(job_id: str, project_id: int, most: int, purpose: str = RatedFor.LABELS) -> str:
     """Run the job and return a summary. most: how many pairs to ask about; purpose: a `RatedFor`."""
-    job_id = str(DBOS.workflow_id)
-    with job_state(job_id):
-        turn = Turn()
-        rater_id, pairs = plan_rating(project_id, most, purpose)
-        while not (rated := rate_pairs(job_id, rater_id, pairs)):
-            turn.give_way()
-        return f"{rated}{route_batch(project_id)}" if purpose == RatedFor.LABELS else rated
+    turn = Turn()
+    rater_id, pairs = plan_rating(project_id, most, purpose)
+    while not (rated := rate_pairs(job_id, rater_id, pairs)):
+        turn.give_way()
+    return f"{rated}{route_batch(project_id)}" if purpose == RatedFor.LABELS else rated
 
 
 @job_step

@@ -1,7 +1,6 @@
 """The job `audit`: compute every model's figures from all audit labels and, if asked, draw the next audit batch."""
 
 import numpy as np
-from dbos import DBOS
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import DesignKind
@@ -16,25 +15,22 @@ from allpairs.learner.jobs.audit.draw_pairs import columns_of, draw_audit_pairs
 from allpairs.learner.jobs.audit.measure import is_measured, measure_models, renew_design
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
-from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
-from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 
 NAME = "audit"
 
 
-@DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
-def audit_job(project_id: int, draw: int) -> str:
+@job_workflow(NAME)
+def audit_job(job_id: str, project_id: int, draw: int) -> str:
     """Run the job and return a summary. draw: number of pairs in the audit batch, 0 to compute figures only."""
-    job_id = str(DBOS.workflow_id)
-    with job_state(job_id):
-        update_figures(job_id, project_id, bool(draw))
-        if not draw:
-            return "the figures are up to date"
-        summary = draw_audit_batch(project_id, draw)
-        mark_passages(job_id, project_id, audit_batch=True)
-        return summary
+    update_figures(job_id, project_id, bool(draw))
+    if not draw:
+        return "the figures are up to date"
+    summary = draw_audit_batch(project_id, draw)
+    mark_passages(job_id, project_id, audit_batch=True)
+    return summary
 
 
 @job_step

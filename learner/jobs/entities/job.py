@@ -1,7 +1,6 @@
 """The job `entities`: measure the groups of every round on the entity audit and, if asked, draw more texts for it."""
 
 import numpy as np
-from dbos import DBOS
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -16,21 +15,18 @@ from allpairs.learner.jobs.audit.measure import is_measured
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.entities.draw import drawn_before, entity_tasks, plan_audit, store_entity_design
 from allpairs.learner.jobs.entities.measure import measure_groups
-from allpairs.learner.jobs.queue.job_state import database, folder_of, job_state
+from allpairs.learner.jobs.queue.job_state import database, folder_of, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
-from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 
 BATCH_IS_OPEN = "an audit batch is open: label it first"
 
 
-@DBOS.workflow(name=ENTITIES, max_recovery_attempts=MOST_ATTEMPTS)
-def entities(project_id: int, draw: int) -> str:
+@job_workflow(ENTITIES)
+def entities(job_id: str, project_id: int, draw: int) -> str:
     """Run the job and return a summary. draw: number of texts to draw, 0 to compute figures only."""
-    job_id = str(DBOS.workflow_id)
-    with job_state(job_id):
-        drawn = draw_texts(job_id, project_id, draw) if draw else ""
-        return drawn or update_group_figures(job_id, project_id)
+    drawn = draw_texts(job_id, project_id, draw) if draw else ""
+    return drawn or update_group_figures(job_id, project_id)
 
 
 @job_step

@@ -7,8 +7,9 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from dbos import DBOS
 from dbos import error as dbos_error
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
@@ -20,6 +21,7 @@ from allpairs.db.projects.jobs import fail_job
 from allpairs.db.schema.engine import make_engine, reading, with_check, writing
 from allpairs.db.schema.tables import Job, Project, now
 from allpairs.learner.jobs.queue.ownership import JobRun, require_own_in, this_run
+from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.routing import give_back, queue_tables
 from allpairs.learner.jobs.queue.steps import will_pass
 
@@ -29,6 +31,7 @@ PATIENCE = 60.0
 WAIT = 2.0
 
 Answer = TypeVar("Answer")
+Work = TypeVar("Work", bound=Callable[..., str])
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +48,24 @@ def database() -> Iterator[Engine]:
         yield engine if run is None else with_check(engine, partial(require_own_in, run=run))
     finally:
         engine.dispose()
+
+
+def job_workflow(kind: str) -> Callable[[Work], Work]:
+    """Return a decorator that makes a function the workflow of this kind of job, and leaves the function as it is.
+
+    The function takes the job's id, the project's id and the arguments that were enqueued; it returns a summary.
+    """
+
+    def register(work: Work) -> Work:
+        @DBOS.workflow(name=kind, max_recovery_attempts=MOST_ATTEMPTS)
+        def run(project_id: int, *arguments: Any) -> str:
+            job_id = str(DBOS.workflow_id)
+            with job_state(job_id):
+                return work(job_id, project_id, *arguments)
+
+        return work
+
+    return register
 
 
 @contextmanager
