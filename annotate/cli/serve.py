@@ -22,7 +22,7 @@ from allpairs.annotate.demo import ensure_demo
 from allpairs.annotate.features.projects.lifecycle import empty_bin
 from allpairs.annotate.frame.access.addresses import public_urls
 from allpairs.annotate.frame.access.mode import check_start, forced
-from allpairs.annotate.kit.jobs.requests import worker_alive
+from allpairs.annotate.kit.jobs.open_jobs import worker_alive
 from allpairs.db.errors import InputError
 from allpairs.db.files.logs import configure
 from allpairs.db.files.private import private_files

@@ -11,14 +11,14 @@ from allpairs.annotate.features.explore.ui.round import choose_round, preparatio
 from allpairs.annotate.features.explore.ui.search import search_view
 from allpairs.annotate.features.groups.ui.groups import groups_view
 from allpairs.annotate.kit.jobs import prepared
-from allpairs.annotate.kit.jobs.prepared import Round
+from allpairs.annotate.kit.jobs.prepared import ExploredRound
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.state import current_project, engine
 
 NONE_YET = "There is no model yet. The first one comes with the first batch: see the page “Overview”."
 SEARCH = "Search"
 COMPARE = "Compare"
-VIEWS: dict[str, Callable[[int, Round], None]] = {
+VIEWS: dict[str, Callable[[int, ExploredRound], None]] = {
     SEARCH: search_view,
     "Matches": matches_view,
     "Groups": groups_view,

@@ -3,9 +3,16 @@
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import open_jobs as jobs
 from allpairs.annotate.kit.text.formatting import ago, literal
-from allpairs.annotate.kit.ui.job_status import KINDS, UPDATE_SECONDS, failure, has_failed_to_train, progress, train_now
+from allpairs.annotate.kit.ui.job_status import (
+    KINDS,
+    UPDATE_SECONDS,
+    failure,
+    has_failed_to_train,
+    progress,
+    train_now,
+)
 from allpairs.annotate.kit.ui.state import current_project, engine
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.tables import Job, Worker
@@ -29,14 +36,14 @@ def main() -> None:
         st.info("There is no project yet. Create one on the page “New project”.", icon=":material/add:")
     else:
         st.caption(literal(project.name))
-        under_way = any(job.state in OPEN for job in jobs.list_jobs(engine(), project.id))
+        under_way = any(job.state in OPEN for job in jobs.read_jobs(engine(), project.id))
         st.fragment(job_list, run_every=UPDATE_SECONDS if under_way else None)(project.id, under_way)
     worker_list()
 
 
 def job_list(project_id: int, was_under_way: bool) -> None:
     """Draw the jobs, newest first, and the button that starts one."""
-    found = jobs.list_jobs(engine(), project_id)
+    found = jobs.read_jobs(engine(), project_id)
     under_way = any(job.state in OPEN for job in found)
     if was_under_way and not under_way:
         st.rerun()  # the last job has ended: stop polling

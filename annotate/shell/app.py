@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 from allpairs.annotate.frame.access.transactions import rights
 from allpairs.annotate.frame.web.frame import MISSING
-from allpairs.annotate.kit.jobs.requests import workers
+from allpairs.annotate.kit.jobs.open_jobs import workers
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.errors import explained
 from allpairs.annotate.kit.ui.language import _

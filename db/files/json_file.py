@@ -1,6 +1,7 @@
 """Files of JSON that one process writes and others read."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ from allpairs.db.files.atomic import atomic_write
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write the file atomically and create its folder; readers always see a complete file."""
+    """Write the file atomically and create its folder; readers always see a complete file. Dataclasses are objects."""
     with publishing(path), atomic_write(path) as part:
-        part.write_text(json.dumps(content), encoding="utf-8")
+        part.write_text(json.dumps(content, default=asdict), encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:

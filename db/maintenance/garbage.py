@@ -19,9 +19,9 @@ from allpairs.db.files.home import place_of
 from allpairs.db.files.object_store import OBJECTS, Store, is_within, written_at
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.results.explorations import FOLDER as EXPLORE
+from allpairs.db.results.job_results import PREVIEWS
 from allpairs.db.results.matches import FOLDER as MATCHES
 from allpairs.db.results.pipelines import FOLDER as PIPELINES
-from allpairs.db.results.previews import FOLDER as PREVIEWS
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Design, Job, Project, StoredModel
 

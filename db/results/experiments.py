@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from allpairs.db.files.artifacts import children, is_there
-from allpairs.db.files.json_file import read_json
+from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import artifacts
 
 FOLDER = "experiments"
@@ -45,8 +45,7 @@ def experiment_names() -> list[str]:
 
 def read_stored(name: str) -> Stored | None:
     """Return the experiment as described in its folder; None before it has started."""
-    try:
-        found: dict[str, Any] = read_json(experiment_folder(name) / STATE)
-    except FileNotFoundError:
+    stored = read_result(experiment_folder(name) / STATE, dict[str, Any])
+    if stored is None:
         return None
-    return Stored(found["name"], [RunState(**run) for run in found["cells"]], found["updated"])
+    return Stored(stored["name"], [RunState(**run) for run in stored["cells"]], stored["updated"])

@@ -7,12 +7,13 @@ and equal texts of two lists, equal: bool.
 """
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 
 from allpairs.db.files.artifacts import children, discard
-from allpairs.db.files.json_file import read_json, write_json
+from allpairs.db.files.json_file import write_json
+from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import StoredModel
 
@@ -20,8 +21,8 @@ FOLDER = "explore"  # below the project's
 PAIRS = "pairs.npz"
 KNOWN = "known.npz"
 _DETAILS = "exploration.json"
-_SEARCHES = "searches"
-MOST_SEARCHES = 100  # results to keep for each project
+SEARCHES = "searches"  # beside the folders of the matchers
+MOSTSEARCHES = 100  # results to keep for each project
 
 
 @dataclass(frozen=True)
@@ -39,80 +40,32 @@ class Exploration:
     cutoff: int
     times: float
     seconds: float
-    texts: int = 0  # number of the newest change of texts
-
-
-@dataclass(frozen=True)
-class Hit:
-    """An item that a search found, its score, and p if the matcher has an output layer.
-
-    why: what each part adds to the log-odds of a match, in words; empty where the search did not ask, or the score has
-    only one part.
-    """
-
-    item_id: int
-    score: float
-    p: float | None
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Search:
-    """The query, a text or an item, and the nearest items under the matcher of this number, best first."""
-
-    job_id: str
-    number: int
-    text: str
-    item_id: int | None
-    hits: list[Hit]
+    texts: int  # number of the newest change of texts
 
 
 def exploration_folder(matcher: StoredModel) -> Path:
     """Return the folder of the exploration under this matcher; a matcher that replaces it has another one."""
-    made = matcher.created_at.astimezone(UTC)
-    return _project(matcher.project_id) / f"{matcher.number}-{made:%Y%m%d%H%M%S%f}"
+    created_at = matcher.created_at.astimezone(UTC)
+    return explorations_folder(matcher.project_id) / f"{matcher.number}-{created_at:%Y%m%d%H%M%S%f}"
 
 
 def write_exploration(folder: Path, exploration: Exploration) -> None:
     """Mark the folder, which already has the arrays, as complete."""
-    write_json(folder / _DETAILS, asdict(exploration))
+    write_json(folder / _DETAILS, exploration)
 
 
 def read_exploration(folder: Path) -> Exploration | None:
     """Return what was prepared; None if nothing was, or not completely."""
-    try:
-        return Exploration(**read_json(folder / _DETAILS))
-    except FileNotFoundError:
-        return None
+    return read_result(folder / _DETAILS, Exploration)
 
 
 def keep_explorations(project_id: int, folders: Collection[Path]) -> None:
     """Delete the project's explorations in other folders than these."""
-    kept = {folder.name for folder in folders} | {_SEARCHES}
-    for name in children(_project(project_id)) - kept:
-        discard(_project(project_id) / name)
+    names = {folder.name for folder in folders} | {SEARCHES}
+    for name in children(explorations_folder(project_id)) - names:
+        discard(explorations_folder(project_id) / name)
 
 
-def write_search(project_id: int, search: Search) -> None:
-    """Store the result of the search, and delete the oldest ones."""
-    path = _search(project_id, search.job_id)
-    write_json(path, asdict(search))
-    for old in sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-MOST_SEARCHES]:
-        discard(old)
-
-
-def read_search(project_id: int, job_id: str) -> Search | None:
-    """Return the result of the search; None if there is none yet, or no longer."""
-    try:
-        stored = read_json(_search(project_id, job_id))
-    except FileNotFoundError:
-        return None
-    return Search(**stored | {"hits": [Hit(**hit) for hit in stored["hits"]]})
-
-
-def _project(project_id: int) -> Path:
+def explorations_folder(project_id: int) -> Path:
+    """Return the folder of the project's explorations."""
     return artifacts() / f"project-{project_id}" / FOLDER
-
-
-def _search(project_id: int, job_id: str) -> Path:
-    return _project(project_id) / _SEARCHES / f"{job_id}.json"

@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from allpairs.db.domain import Clustering, Representative
 from allpairs.db.files.artifacts import publishing
 from allpairs.db.files.atomic import partial_path
-from allpairs.db.files.json_file import read_json
+from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import artifacts
 
 FOLDER = "matches"  # below the project's: only the newest ones
-ABOUT = "about.json"
+SUMMARY = "about.json"
 PAIRS = "pairs.parquet"
 GROUPS = "groups.parquet"
 GROUP_COLUMNS = {
@@ -38,8 +37,8 @@ class Matches:
     which so many are left out because they are many; alike: texts that have several ids.
 
     reranker: the folder of the re-ranker that ordered the pairs, relative to that of all pipeline runs. clustering,
-    representative, newest_by: how they were grouped; searches of earlier versions do not say, and were so. changed: how
-    many groups of the project are not what they were; None if the project's groups are still others.
+    representative, newest_by: how they were grouped. changed: how many groups of the project are not what they were;
+    None if the matches are not the project's groups.
     """
 
     job_id: str
@@ -48,17 +47,17 @@ class Matches:
     pairs: int
     groups: int
     grouped: int
-    reranker: str | None = None
-    clustering: str = Clustering.CONNECTED.value
-    representative: str = Representative.CENTRAL.value
-    newest_by: str = ""
-    changed: int | None = None
-    texts: int = 0  # number of the newest change of texts
-    note: str = ""  # on the column that the newest texts were found by
-    below: int = 0
-    rows: int = 0
-    left_out: int = 0
-    alike: int = 0
+    reranker: str | None
+    clustering: str
+    representative: str
+    newest_by: str
+    changed: int | None
+    texts: int  # number of the newest change of texts
+    note: str  # on the column that the newest texts were found by
+    below: int
+    rows: int
+    left_out: int
+    alike: int
 
 
 def folder_of_matches(project_id: int) -> Path:
@@ -81,14 +80,11 @@ def writing_matches(project_id: int) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def write_about(folder: Path, matches: Matches) -> None:
+def write_summary(folder: Path, matches: Matches) -> None:
     """Write the description of what is in the folder."""
-    (folder / ABOUT).write_text(json.dumps(asdict(matches)), encoding="utf-8")
+    (folder / SUMMARY).write_text(json.dumps(asdict(matches)), encoding="utf-8")
 
 
 def read_matches(project_id: int) -> Matches | None:
     """Return the description of the project's newest matches; None if there are none."""
-    try:
-        return Matches(**read_json(folder_of_matches(project_id) / ABOUT))
-    except FileNotFoundError:
-        return None
+    return read_result(folder_of_matches(project_id) / SUMMARY, Matches)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from allpairs.db.files.json_file import read_json
+from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import artifacts
 
 FOLDER = "pipelines"
@@ -44,17 +44,9 @@ def results_folder(run_id: str) -> Path:
 
 def read_began(run_id: str) -> Began | None:
     """Return the run's configuration; None before it has started."""
-    try:
-        found: dict[str, Any] = read_json(pipeline_folder(run_id) / BEGAN)
-    except FileNotFoundError:
-        return None
-    return Began(**found)
+    return read_result(pipeline_folder(run_id) / BEGAN, Began)
 
 
-def read_artifacts(run_id: str) -> list[dict[str, Any]]:
+def run_outputs(run_id: str) -> list[dict[str, Any]]:
     """Return the run's outputs: kind, title, path in the run's folder, figures; none before it has results."""
-    try:
-        found: list[dict[str, Any]] = read_json(results_folder(run_id) / ARTIFACTS)
-    except FileNotFoundError:
-        return []
-    return found
+    return read_result(results_folder(run_id) / ARTIFACTS, list[dict[str, Any]]) or []

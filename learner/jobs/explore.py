@@ -53,12 +53,12 @@ def prepare(job_id: str, project_id: int, number: int) -> str:
             matcher = matcher_numbered(session, project_id, number)
             data = read_project(session, project_id)
             cutoff = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
-            known = known_pairs(session, project_id, data, cutoff)
+            known = known_rows(session, project_id, data, cutoff)
         with reporting(engine, job_id, 0.0, ENCODE_SHARE) as progress:
             vectors = vectors_of(project_id, matcher, data, data.settings, progress)
             rescored = rescored_of(matcher, data, vectors, progress)
         with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
-            best, pairs = best_of(data.dataset, vectors, rescored, progress)
+            best, pairs = best_item_pairs(data.dataset, vectors, rescored, progress)
     folder = exploration_folder(matcher)
     save_arrays(folder / PAIRS, left=data.item_ids[best.left], right=data.item_ids[best.right], score=best.score)
     _save_known(folder / KNOWN, data, vectors, rescored, known)
@@ -79,7 +79,7 @@ def matcher_numbered(session: Session, project_id: int, number: int) -> StoredMo
     return matcher
 
 
-def best_of(dataset: Dataset, vectors: np.ndarray, rescored: Rescored, progress: Progress) -> tuple[Pairs, int]:
+def best_item_pairs(dataset: Dataset, vectors: np.ndarray, rescored: Rescored, progress: Progress) -> tuple[Pairs, int]:
     """Return the best 200,000 pairs of all items as rows, best first, and the number of all pairs.
 
     Items of different splits are paired too: this list neither measures nor trains.
@@ -87,7 +87,7 @@ def best_of(dataset: Dataset, vectors: np.ndarray, rescored: Rescored, progress:
     lists = lists_of(dataset, of_left=True)
     left = lists.own_rows
     right = lists.candidates
-    found = best_pairs(
+    best = best_pairs(
         as_left(vectors[left], BLENDED),
         as_right(vectors[right], BLENDED),
         dataset.symmetric,
@@ -96,7 +96,7 @@ def best_of(dataset: Dataset, vectors: np.ndarray, rescored: Rescored, progress:
         progress=progress,
     )
     pairs = count_pairs(len(left), len(right), dataset.symmetric)
-    return Pairs(left[found.left], right[found.right], found.score), pairs
+    return Pairs(left[best.left], right[best.right], best.score), pairs
 
 
 def times_as_many(dataset: Dataset) -> float:
@@ -109,7 +109,7 @@ def times_as_many(dataset: Dataset) -> float:
     return len(lists_of(dataset, of_left=True).candidates) / measuring if measuring else 1.0
 
 
-def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: int) -> np.ndarray:
+def known_rows(session: Session, project_id: int, data: ProjectData, cutoff: int) -> np.ndarray:
     """Return (n, 4) int64, each pair once: rows left and right, then label and gold as 1, 0, or -1 for none.
 
     Pairs of withdrawn texts are left out.

@@ -3,19 +3,18 @@
 from typing import Any
 
 import numpy as np
-from dbos import DBOS
 
 from allpairs.db.domain import Settings
+from allpairs.db.files.json_file import write_json
 from allpairs.db.projects.jobs import PREVIEW
 from allpairs.db.projects.matchers import newest_matcher
-from allpairs.db.results.previews import Preview, PreviewPair, write_preview
+from allpairs.db.results.job_results import Preview, PreviewPair, preview_path
 from allpairs.db.schema.engine import reading
 from allpairs.learner.jobs.data.project_data import ProjectData, known_keys, read_project
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.jobs.data.strategy_inputs import background_of
-from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
-from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.loop.round import Batch, choose
 from allpairs.learner.models.output_layer import OutputLayer
@@ -25,14 +24,7 @@ PAIRS = 10
 ENCODE_SHARE = 0.8  # of the job, where the vectors have to be made
 
 
-@DBOS.workflow(name=PREVIEW, max_recovery_attempts=MOST_ATTEMPTS)
-def preview(project_id: int, settings: dict[str, Any]) -> str:
-    """Run the job and return a summary. settings: as entered, stored or not."""
-    job_id = str(DBOS.workflow_id)
-    with job_state(job_id):
-        return choose_pairs(job_id, project_id, settings)
-
-
+@job_workflow(PREVIEW)
 @job_step
 def choose_pairs(job_id: str, project_id: int, entered: dict[str, Any]) -> str:
     """Store the pairs in the strategy's file, and return a summary."""
@@ -50,7 +42,8 @@ def choose_pairs(job_id: str, project_id: int, entered: dict[str, Any]) -> str:
         with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
             rng = np.random.default_rng([settings.seed, (number or 0) + 1])
             batch = choose(data.dataset, vectors, layer, known, PAIRS, settings, rng, progress, background, BLENDED)
-    write_preview(project_id, Preview(job_id, entered, batch.strategy, number, _pairs(batch, data, layer)))
+    result = Preview(job_id, entered, batch.strategy, number, _pairs(batch, data, layer))
+    write_json(preview_path(project_id, result.strategy), result)
     return f"{len(batch.pairs)} pairs by {batch.strategy}"
 
 

@@ -1,21 +1,19 @@
 """The job `search`: the nearest items of a typed text, or of an item, under one matcher."""
 
 import numpy as np
-from dbos import DBOS
 
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.db.projects.jobs import SEARCH
-from allpairs.db.results.explorations import Hit, Search, write_search
+from allpairs.db.results.job_results import Hit, Search, write_search
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.jobs.data.evaluation_snapshot import blend_of
 from allpairs.learner.jobs.data.project_data import ProjectData, read_project
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.jobs.explore import matcher_numbered
-from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
-from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer
@@ -28,16 +26,9 @@ EXPLAINED = 20
 ENCODE_SHARE = 0.9  # of the job, where the vectors have to be made
 
 
-@DBOS.workflow(name=SEARCH, max_recovery_attempts=MOST_ATTEMPTS)
-def search(project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
-    """Run the job and return a summary. item_id: query in place of the text; of_left: the list that the text is in."""
-    job_id = str(DBOS.workflow_id)
-    with job_state(job_id):
-        return find(job_id, project_id, number, text, item_id, of_left)
-
-
+@job_workflow(SEARCH)
 @job_step
-def find(job_id: str, project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
+def find_nearest(job_id: str, project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
     """Store the hits in the search's file, and return a summary."""
     with database() as engine:
         with reading(engine) as session:
@@ -54,14 +45,14 @@ def find(job_id: str, project_id: int, number: int, text: str, item_id: int | No
                 row = _row_of(data, item_id)
                 query = vectors[[row]]
                 rows = lists.candidates[lists.candidates != row]
-            found, scores = nearest_rows(vectors, query, rows, MOST_HITS, progress)
-            asked = _asked(data, text, item_id, query, len(found), of_left)
-            found, scores, reasons = _again(matcher, data, vectors, asked, found, scores)
+            nearest, scores = nearest_rows(vectors, query, rows, MOST_HITS, progress)
+            query_side = _asked(data, text, item_id, query, len(nearest), of_left)
+            nearest, scores, reasons = _again(matcher, data, vectors, query_side, nearest, scores)
     p = [None] * len(scores)
     if matcher.w is not None and matcher.b is not None:
         p = OutputLayer(matcher.w, matcher.b).probability(scores).tolist()
-    whys = reasons + [""] * (len(found) - len(reasons))
-    hits = [Hit(*hit) for hit in zip(data.item_ids[found].tolist(), scores.tolist(), p, whys, strict=True)]
+    whys = reasons + [""] * (len(nearest) - len(reasons))
+    hits = [Hit(*hit) for hit in zip(data.item_ids[nearest].tolist(), scores.tolist(), p, whys, strict=True)]
     write_search(project_id, Search(job_id, number, text, item_id, hits))
     return f"{len(hits)} nearest texts"
 
@@ -79,36 +70,36 @@ def _asked(
 ) -> EncodedTexts:
     """Return the text that was typed, or an item with its columns, as the first text of so many pairs."""
     row = None if item_id is None else _row_of(data, item_id)
-    shown = text if row is None else data.dataset.texts[row]
+    query_text = text if row is None else data.dataset.texts[row]
     fields = [] if row is None else [field.take([row]) for field in data.dataset.fields]
-    return EncodedTexts([shown], query, np.zeros(times, dtype=np.int64), of_left, fields)
+    return EncodedTexts([query_text], query, np.zeros(times, dtype=np.int64), of_left, fields)
 
 
 def _again(
-    matcher: StoredModel,
+    model: StoredModel,
     data: ProjectData,
     vectors: np.ndarray,
-    asked: EncodedTexts,
-    found: np.ndarray,
-    first: np.ndarray,
+    query_side: EncodedTexts,
+    rows: np.ndarray,
+    cosines: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Return the rows in the order of the whole score, these scores, and the reasons of the first of them."""
-    if not matcher.folder or not len(found):
-        return found, first, []
-    loaded = load_matcher(str(artifacts() / matcher.folder))
-    texts = [data.dataset.texts[row] for row in found]
-    fields = [field.take(found) for field in data.dataset.fields]
-    others = EncodedTexts(texts, vectors[found], np.arange(len(found)), not asked.of_left, fields)
-    left, right = (asked, others) if asked.of_left else (others, asked)
-    score = first if loaded.second is None else score_pairs(loaded, left, right, *[np.arange(len(found))] * 2)
+    if not model.folder or not len(rows):
+        return rows, cosines, []
+    loaded = load_matcher(str(artifacts() / model.folder))
+    texts = [data.dataset.texts[row] for row in rows]
+    fields = [field.take(rows) for field in data.dataset.fields]
+    hit_side = EncodedTexts(texts, vectors[rows], np.arange(len(rows)), not query_side.of_left, fields)
+    left, right = (query_side, hit_side) if query_side.of_left else (hit_side, query_side)
+    score = cosines if loaded.second is None else score_pairs(loaded, left, right, *[np.arange(len(rows))] * 2)
     order = np.argsort(-score, kind="stable")
     reasons = explain_pairs(loaded, left, right, *[order[:EXPLAINED]] * 2)
-    return found[order], score[order], [", ".join(map(str, parts)) for parts in reasons]
+    return rows[order], score[order], [", ".join(map(str, parts)) for parts in reasons]
 
 
 def _row_of(data: ProjectData, item_id: int) -> int:
     row = int(data.rows(np.array([item_id]))[0])
-    there = row < len(data.item_ids) and data.item_ids[row] == item_id
-    if not (there and data.in_pairs(np.array([row]), np.array([row]))[0]):
+    is_known = row < len(data.item_ids) and data.item_ids[row] == item_id
+    if not (is_known and data.in_pairs(np.array([row]), np.array([row]))[0]):
         raise InputError(f"the project has no text with number {item_id} any more: choose another one")
     return row

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from dbos import DBOS
-
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
+from allpairs.db.files.json_file import write_json
 from allpairs.db.projects.jobs import SUGGEST
-from allpairs.db.results.pipelines import pipeline_folder, read_artifacts
-from allpairs.db.results.suggestions import Asked, Suggestion, write_suggestions
+from allpairs.db.results.job_results import PassageQuestion, Suggestion
+from allpairs.db.results.pipelines import pipeline_folder, run_outputs
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item
 from allpairs.learner.backbones.generator import load_generator
@@ -17,9 +16,8 @@ from allpairs.learner.backbones.reranking.reranker import is_reranker
 from allpairs.learner.backbones.reranking.templates import PASSAGE
 from allpairs.learner.backbones.suggestions import filled
 from allpairs.learner.backbones.suggestions import suggest as suggest_questions
-from allpairs.learner.jobs.queue.job_state import database, job_state
+from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
-from allpairs.learner.jobs.queue.recovery import MOST_ATTEMPTS
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.light.catalog.backbones import GeneratorSettings
 
@@ -30,16 +28,9 @@ LOADED = 0.5  # of the job
 LENGTH = 48  # tokens of a question
 
 
-@DBOS.workflow(name=SUGGEST, max_recovery_attempts=MOST_ATTEMPTS)
-def suggest(project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
-    """Run the job and return a summary. number: the generator's place among the run's artifacts; n: questions."""
-    job_id = str(DBOS.workflow_id)
-    with job_state(job_id):
-        return ask(job_id, project_id, run_id, number, item_id, n)
-
-
+@job_workflow(SUGGEST)
 @job_step
-def ask(job_id: str, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
+def ask_generator(job_id: str, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
     """Store the questions in the run's folder, and return a summary."""
     with database() as engine:
         with reading(engine) as session:
@@ -53,9 +44,10 @@ def ask(job_id: str, project_id: int, run_id: str, number: int, item_id: int, n:
             progress("writing questions", LOADED)
             settings = GeneratorSettings(target_length=LENGTH, **_reading(path))
             source = filled(generator, form, item.text, settings.source_length)
-            found = suggest_questions(generator, source, n, settings, seed=item_id)
-    write_suggestions(Asked(run_id, number, item_id), [Suggestion(*one) for one in found])
-    return f"{len(found)} questions"
+            likeliest = suggest_questions(generator, source, n, settings, seed=item_id)
+    suggestions = [Suggestion(question, loss) for question, loss in likeliest]
+    write_json(PassageQuestion(run_id, number, item_id).path, suggestions)
+    return f"{len(suggestions)} questions"
 
 
 def _reading(path: Path) -> dict[str, int]:
@@ -66,7 +58,7 @@ def _reading(path: Path) -> dict[str, int]:
 
 def _generator(run_id: str, number: int) -> tuple[Path, str]:
     """Return the generator's folder and the form of its input. Raises InputError if the run made no such generator."""
-    made = read_artifacts(run_id)
-    if not 0 <= number < len(made) or made[number]["kind"] != GENERATOR:
+    outputs = run_outputs(run_id)
+    if not 0 <= number < len(outputs) or outputs[number]["kind"] != GENERATOR:
         raise InputError(f"run {run_id} made no generator with this number, or its files are gone")
-    return pipeline_folder(run_id) / made[number]["path"], str(made[number]["about"].get(READS, PASSAGE))
+    return pipeline_folder(run_id) / outputs[number]["path"], str(outputs[number]["about"].get(READS, PASSAGE))

@@ -12,9 +12,10 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
 from allpairs.annotate.features.projects.projects import delete_project, list_projects
-from allpairs.db.results.matches import Matches, write_about
+from allpairs.db.results.matches import write_summary
 from tests.helpers.browser import App, Picture, drawn
 from tests.helpers.figures.measured import make_measured_project, write_model_folder
+from tests.helpers.projects.results import make_matches
 
 NAME = "Example (made-up figures)"
 TABLE = """\
@@ -34,7 +35,7 @@ def project(app: App, database: Engine) -> Iterator[int]:
         write_model_folder(app.home, f"matchers/{project_id}-{number}")
     folder = app.home / "artifacts" / f"project-{project_id}" / "matches"
     folder.mkdir(parents=True)
-    write_about(folder, Matches("job", 4, 0.6111, 1204, 312, 871))
+    write_summary(folder, make_matches(4, 0.6111, 1204, 312, 871))
     yield project_id
     for found in list_projects(database):
         if found.name.startswith("Example"):

@@ -9,9 +9,10 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
 from allpairs.annotate.features.projects.projects import delete_project
+from allpairs.db.files.json_file import write_json
 from allpairs.db.projects.jobs import SUGGEST, last_job
+from allpairs.db.results.job_results import PassageQuestion, Suggestion
 from allpairs.db.results.pipelines import ARTIFACTS, results_folder
-from allpairs.db.results.suggestions import Asked, Suggestion, write_suggestions
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Item
 from tests.helpers.browser import App, Desk
@@ -51,7 +52,7 @@ def test_a_passage_is_chosen_and_its_questions_are_read(page: Page, app: App, de
         passage = select(Item).where(Item.project_id == desk.project_id, Item.text.contains("out part 17."))
         item = session.scalars(passage).one()
         found = [Suggestion("How do I take out part 17?", 1.1), Suggestion("When is the printer cool?", 1.9)]
-        write_suggestions(Asked(RUN, 0, item.id), found)
+        write_json(PassageQuestion(RUN, 0, item.id).path, found)
         job = last_job(session, desk.project_id, [SUGGEST])
         assert job is not None
         job.state = "done"

@@ -124,9 +124,7 @@ PACKAGES = {
     "annotate.features.new_project": "",
     "annotate.features.new_project.ui": "features.projects features.settings.ui",
     "annotate.features.papers": "features.label",
-    "annotate.features.papers.ui": (
-        "features.download features.experiments features.explore features.studies features.studies.ui"
-    ),
+    "annotate.features.papers.ui": ("features.download features.experiments features.studies features.studies.ui"),
     "annotate.features.projects": "",
     "annotate.features.projects.ui": "",
     "annotate.features.publish": "features.projects features.quality",
@@ -198,7 +196,7 @@ LIGHT = {  # what packages that everything stands on may import beside the stand
         ("db.schema", "db.labels", "db.people", "db.projects", "db.texts", "db.raters", "db.maintenance"),
         ("sqlalchemy", "alembic"),
     ),
-    "db.results": (),
+    "db.results": ("pydantic",),
 }
 ROOMS = ("learner.light",)  # whose packages are rows of their own, too
 TREES = ("allpairs", "annotate", "learner", "db")

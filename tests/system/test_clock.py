@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select, text
 from allpairs.annotate.features.label import queue
 from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.frame.access import invitations, logins, people, tokens
-from allpairs.annotate.kit.jobs import requests
+from allpairs.annotate.kit.jobs import open_jobs, requests
 from allpairs.db.domain import Queue, Role, Scope
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import current_labels
@@ -195,7 +195,7 @@ def test_an_invitation_revoked_ahead_of_time_stays_revoked(engine: Engine) -> No
 
 @pytest.fixture
 def queues(home: object) -> Iterator[Engine]:
-    with requests.closing_client():
+    with open_jobs.closing_client():
         found = routing.queue_engine()
         yield found
         found.dispose()

@@ -30,7 +30,7 @@ from allpairs.annotate.features.review.hidden_checks import read_fast_answers, r
 from allpairs.annotate.frame.access import invitations, logins
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import rights
-from allpairs.annotate.kit.jobs import requests
+from allpairs.annotate.kit.jobs import open_jobs, requests
 from allpairs.db.domain import AnswerKind, Role, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import answer_at_once, label_counts
@@ -170,7 +170,7 @@ def test_of_two_requests_at_once_one_makes_the_job(
     with ThreadPoolExecutor(2) as pool:
         made = set(pool.map(lambda engine: requests.request_round(engine, project), [postgres] * 2))
     assert len(made) == 1
-    assert len(requests.list_jobs(postgres, project)) == 1
+    assert len(open_jobs.read_jobs(postgres, project)) == 1
 
 
 def test_the_pages_queries(postgres: Engine, project: int) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.kit.jobs.requests import request_round, workers
+from allpairs.annotate.kit.jobs.open_jobs import workers
+from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.projects.jobs import ALIVE
 from allpairs.db.schema.engine import artifacts, reading

@@ -1,4 +1,4 @@
-"""Matches of a whole project in the app: requested, awaited, exported."""
+"""Matches of a whole project in the app: what to search with, and the files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,15 +14,13 @@ from allpairs.db.corpus.table_files import write_table
 from allpairs.db.domain import Kind
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
-from allpairs.db.projects.jobs import MATCHES, last_job
 from allpairs.db.projects.matchers import matchers_of
 from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.records import project_columns
 from allpairs.db.results import matches
-from allpairs.db.results.matches import Matches, folder_of_matches, read_matches
+from allpairs.db.results.matches import folder_of_matches
 from allpairs.db.results.pipelines import RERANKER, runs_folder
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import Job
 from allpairs.db.texts.changes import version_of_texts
 
 COLUMNS: dict[str, dict[str, type]] = {
@@ -43,8 +41,8 @@ FILES = {"pairs": matches.PAIRS, "groups": matches.GROUPS}
 
 
 @dataclass(frozen=True)
-class MatchWork:
-    """The rounds, the newest first, with the score where p is about ½; the newest job; the last search's result.
+class SearchChoices:
+    """What a person chooses from: the rounds, the newest first, with the score where p is about ½.
 
     kind: of the project; columns: its text columns, none if there is only one.
     """
@@ -52,20 +50,20 @@ class MatchWork:
     kind: Kind
     columns: list[str]
     thresholds: dict[int, float | None]
-    job: Job | None
-    result: Matches | None
-    texts: int  # number of the project's newest change of texts
 
 
-def match_work(engine: Engine, project_id: int) -> MatchWork:
-    """Return the rounds to search with, and the progress of the newest search."""
+def search_choices(engine: Engine, project_id: int) -> SearchChoices:
+    """Return the choices of a search for matches."""
     with reading(engine) as session:
-        known = {matcher.number: offered_threshold(matcher) for matcher in matchers_of(session, project_id)}
+        thresholds = {matcher.number: offered_threshold(matcher) for matcher in matchers_of(session, project_id)}
         kind = Kind(project_of(session, project_id).kind)
-        columns = project_columns(session, project_id)
-        job = last_job(session, project_id, [MATCHES])
-        version = version_of_texts(session, project_id)
-        return MatchWork(kind, columns, known, job, read_matches(project_id), version)
+        return SearchChoices(kind, project_columns(session, project_id), thresholds)
+
+
+def texts_version(engine: Engine, project_id: int) -> int:
+    """Return the number of the project's newest change of texts."""
+    with reading(engine) as session:
+        return version_of_texts(session, project_id)
 
 
 def rerankers(engine: Engine, project_id: int) -> dict[str, str]:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.frame.access.other_projects import require_models
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting, is_allowed
+from allpairs.annotate.kit.jobs import open_jobs
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.kit.jobs.result_files import read_rows_of
 from allpairs.db.domain import AnswerKind, Purpose, Settings
@@ -217,7 +218,7 @@ def delete_experiment(engine: Engine, id_: str) -> None:
             raise InputError("the experiment is running: cancel it first")
         if job is not None:
             session.delete(job)
-            jobs.forget([id_])
+            open_jobs.forget([id_])
     discard(experiment_folder(id_))
 
 

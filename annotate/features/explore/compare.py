@@ -6,7 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from allpairs.annotate.kit.jobs.prepared import Known, Round, Scored, best_pairs, known_pairs, probability
+from allpairs.annotate.kit.jobs.prepared import (
+    ExploredRound,
+    Known,
+    Scored,
+    known_pairs,
+    prepared_best_pairs,
+    probability,
+)
 
 TOP = 20_000  # the best pairs of each round are compared, beside all known ones
 DRAWN = 1_500  # points of the plot
@@ -41,7 +48,7 @@ class ComparedPairs:
         return ComparedPairs(self.scored.take(chosen), *(column[chosen] for column in rest))
 
 
-def compare_rounds(first: Round, second: Round) -> ComparedPairs:
+def compare_rounds(first: ExploredRound, second: ExploredRound) -> ComparedPairs:
     """Compare all known pairs and the best 20,000 of each round, by falling change of p. Both need an output layer."""
     first_pairs = _stored_pairs(first)
     second_pairs = _stored_pairs(second)
@@ -116,8 +123,8 @@ class _StoredPairs:
         return np.where(is_known, self.truth[places], np.int8(-1))
 
 
-def _stored_pairs(round_: Round) -> _StoredPairs:
-    best = best_pairs(round_)
+def _stored_pairs(round_: ExploredRound) -> _StoredPairs:
+    best = prepared_best_pairs(round_)
     known = known_pairs(round_)
     of_best = _keys(best)
     of_known = _keys(known.scored)

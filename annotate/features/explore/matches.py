@@ -14,7 +14,14 @@ from allpairs.annotate.features.labels.formats import NUMBERS
 from allpairs.annotate.features.quality.rounds import DIGITS, offered_threshold
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import require
-from allpairs.annotate.kit.jobs.prepared import Round, Scored, best_pairs, kind_of, probability, shown_pairs
+from allpairs.annotate.kit.jobs.prepared import (
+    ExploredRound,
+    Scored,
+    kind_of,
+    prepared_best_pairs,
+    probability,
+    shown_pairs,
+)
 from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, id_pairs
 from allpairs.db.corpus.table_files import write_table
 from allpairs.db.domain import Kind
@@ -76,7 +83,7 @@ def over_all(precision: float, times: float) -> float:
     return precision / (precision + times * (1 - precision)) if precision > 0 else 0.0
 
 
-def start_at(round_: Round, scored: Scored) -> float:
+def start_at(round_: ExploredRound, scored: Scored) -> float:
     """Return the slider's first threshold: p = 1/2; without p, the best F1 of the curve, else the hundredth pair."""
     threshold = offered_threshold(round_.matcher)
     curve = round_.evaluation.curve if round_.evaluation else {}
@@ -89,7 +96,7 @@ def start_at(round_: Round, scored: Scored) -> float:
     return float(np.clip(round(threshold, DIGITS), scored.score[-1], scored.score[0]))
 
 
-def worth_a_look(round_: Round, scored: Scored) -> tuple[float, float]:
+def worth_a_look(round_: ExploredRound, scored: Scored) -> tuple[float, float]:
     """Return the lowest and the highest threshold to offer: below the lowest measured positive, nothing is gained."""
     curve = round_.evaluation.curve.get("score") if round_.evaluation else None
     low = float(scored.score[-1])
@@ -97,7 +104,7 @@ def worth_a_look(round_: Round, scored: Scored) -> tuple[float, float]:
     return max(low, min(curve[-1], start_at(round_, scored))) if curve else low, high
 
 
-def mean_p(round_: Round, above: Scored, threshold: float) -> float | None:
+def mean_p(round_: ExploredRound, above: Scored, threshold: float) -> float | None:
     """Return the mean probability of those matches that score at least this: the precision that the model expects.
 
     Those that people or equal texts made matches need no model.
@@ -112,7 +119,7 @@ def curve_table(evaluation: Evaluation, low: float, high: float) -> pd.DataFrame
     return table[table["score"].between(low, high)] if "score" in table else table
 
 
-def write_round_matches(engine: Engine, round_: Round, threshold: float, path: Path) -> int:
+def write_round_matches(engine: Engine, round_: ExploredRound, threshold: float, path: Path) -> int:
     """Write the matches for all ids, equal texts of one list first, to the CSV file and return the number of rows.
 
     Raises Refused without the right to export the project's data.
@@ -122,8 +129,8 @@ def write_round_matches(engine: Engine, round_: Round, threshold: float, path: P
     return write_table(path, COLUMNS, _rows(engine, round_, threshold), for_people=True)
 
 
-def _rows(engine: Engine, round_: Round, threshold: float) -> Iterator[tuple[Any, ...]]:
-    best = best_pairs(round_)
+def _rows(engine: Engine, round_: ExploredRound, threshold: float) -> Iterator[tuple[Any, ...]]:
+    best = prepared_best_pairs(round_)
     answered = answered_pairs(engine, round_, best)
     pairs = matches_at(best, threshold, answered)
     equal_texts = answered.texts.tolist() if kind_of(engine, round_.matcher.project_id) == Kind.SYMMETRIC else []

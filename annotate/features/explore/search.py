@@ -1,17 +1,17 @@
-"""The nearest items of a text or an item: requested, awaited, shown; and items found by their words."""
+"""The nearest items of a text or an item, and items that contain some words."""
 
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.kit.jobs.job_progress import JobProgress
-from allpairs.annotate.kit.jobs.prepared import ShownPair, shown
-from allpairs.annotate.kit.jobs.requests import request_search
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.jobs.prepared import ShownPair, described_pairs
+from allpairs.annotate.kit.jobs.requests import request_apart
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import item_of, item_texts, items_with
-from allpairs.db.projects.jobs import job_of, live_workers
-from allpairs.db.results.explorations import Search, read_search
+from allpairs.db.projects.jobs import SEARCH
+from allpairs.db.results.job_results import Search
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item
 
@@ -31,31 +31,25 @@ class NearItem:
     pair: ShownPair | None
 
 
-def ask_text(engine: Engine, project_id: int, number: int, text: str, of_left: bool) -> str:
-    """Request the search for this text under the matcher of this number; return the job's id. Raises InputError."""
+def request_text_search(engine: Engine, project_id: int, number: int, text: str, of_left: bool) -> str:
+    """Request the search for the nearest items of a typed text under the matcher of this number; return the job's id.
+
+    of_left: whether the text belongs to the left list. Several people may search at once. Raises InputError if the text
+    is empty or too long.
+    """
     if not text.strip():
         raise InputError("the search text is empty: type a text")
     if len(text) > LONGEST:
         raise InputError(f"the text has {len(text):,} characters, but the limit is {LONGEST:,}: shorten it")
-    return request_search(engine, project_id, number, text, None, of_left)
+    return request_apart(engine, project_id, SEARCH, number, text, None, of_left, right=Right.SEE)
 
 
-def ask_item(engine: Engine, project_id: int, number: int, item_id: int) -> str:
+def request_item_search(engine: Engine, project_id: int, number: int, item_id: int) -> str:
     """Request the search for the nearest items of this one; return the job's id. Raises InputError if it is gone."""
     with reading(engine) as session:
         item = item_of(session, project_id, item_id)
-    return request_search(engine, project_id, number, item.text, item_id, item.side == Side.LEFT)
-
-
-def work(engine: Engine, project_id: int, job_id: str) -> JobProgress:
-    """Return the progress of the project's search, or of another job that somebody waits for."""
-    with reading(engine) as session:
-        return JobProgress(job_of(session, project_id, job_id), bool(live_workers(session)))
-
-
-def search_result(project_id: int, job_id: str) -> Search | None:
-    """Return the result of the search; None if there is none yet, or no longer."""
-    return read_search(project_id, job_id)
+    is_left = item.side == Side.LEFT
+    return request_apart(engine, project_id, SEARCH, number, item.text, item_id, is_left, right=Right.SEE)
 
 
 def nearest_items(engine: Engine, project_id: int, kind: Kind, search: Search, shown_hits: slice) -> list[NearItem]:
@@ -68,7 +62,7 @@ def nearest_items(engine: Engine, project_id: int, kind: Kind, search: Search, s
             return [NearItem(hit.item_id, texts[hit.item_id], hit.score, hit.p, hit.why, None) for hit in hits]
         left = session.get_one(Item, search.item_id).side == Side.LEFT
         pairs = [_pair(search.item_id, id_, kind, left) for id_ in ids]
-        rows = shown(session, project_id, pairs, [hit.score for hit in hits], [hit.p for hit in hits])
+        rows = described_pairs(session, project_id, pairs, [hit.score for hit in hits], [hit.p for hit in hits])
     texts_of = [row.right if row.right_id == hit.item_id else row.left for hit, row in zip(hits, rows, strict=True)]
     return [
         NearItem(hit.item_id, text, hit.score, hit.p, hit.why, replace(row, why=hit.why))

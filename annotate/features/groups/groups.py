@@ -13,7 +13,7 @@ from allpairs.annotate.features.label.pick_pair import why_not
 from allpairs.annotate.features.label.queue import ask_if_due
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
-from allpairs.annotate.kit.jobs.prepared import Round, Scored, known_pairs, probability
+from allpairs.annotate.kit.jobs.prepared import ExploredRound, Scored, known_pairs, probability
 from allpairs.db.domain import AnswerKind, Clustering, Kind
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, lock_answers, newest_act
@@ -76,7 +76,7 @@ class Answered:
         return np.array(list(self.several), dtype=np.int64)
 
 
-def answered_pairs(engine: Engine, answered_round: Round, best: Scored) -> Answered:
+def answered_pairs(engine: Engine, answered_round: ExploredRound, best: Scored) -> Answered:
     """Return what people say of pairs now, and gold where nobody does. best: the round's best pairs."""
     known = known_pairs(answered_round)
     scores = dict(zip(known.scored.pairs, known.scored.score.tolist(), strict=True))

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.web.problems import Wrong
 from allpairs.annotate.kit.api import CONFLICT, PROJECT_PATH, ApiInput, ApiOutput, Call, NewestRequest, Operation
+from allpairs.annotate.kit.jobs import open_jobs
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Scope
 from allpairs.db.errors import without_places
@@ -41,7 +42,7 @@ class JobStart(ApiInput):
 
 def list_jobs(call: Call, request: NewestRequest) -> JobList:
     """List the newest jobs of the project."""
-    return JobList(jobs=jobs.list_jobs(call.engine, call.project_id, request.limit))
+    return JobList(jobs=open_jobs.read_jobs(call.engine, call.project_id, request.limit))
 
 
 def job(call: Call) -> JobDetails:
@@ -56,13 +57,13 @@ def start_job(call: Call, request: JobStart) -> JobDetails:
 
 def cancel_job(call: Call) -> JobDetails:
     """Cancel a job: at once if it waits, within seconds if it runs. A job that has ended stays as it is."""
-    jobs.cancel(call.engine, _job(call, call.job_id).id)
+    open_jobs.cancel(call.engine, _job(call, call.job_id).id)
     return _job(call, call.job_id)
 
 
 def _job(call: Call, job_id: str) -> JobDetails:
     """Return the project's job of this id. Raises Wrong if there is none."""
-    row = jobs.find_job(call.engine, call.project_id, job_id)
+    row = open_jobs.find_job(call.engine, call.project_id, job_id)
     if row is None:
         raise Wrong(404, f"project {call.project_id} has no job {job_id!r}")
     return JobDetails.model_validate(row)

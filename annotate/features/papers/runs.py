@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from allpairs.annotate.frame.access.other_projects import project_for
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting, allowed
+from allpairs.annotate.kit.jobs import open_jobs
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Kind
 from allpairs.db.errors import InputError, first_wrong
@@ -19,7 +20,7 @@ from allpairs.db.files.artifacts import discard, held
 from allpairs.db.labels.pipeline_seeds import seed_counts
 from allpairs.db.projects.jobs import OPEN, PIPELINE, jobs_of_project, run_of
 from allpairs.db.projects.projects import project_of, require_unused
-from allpairs.db.results.pipelines import Began, pipeline_folder, read_artifacts, read_began
+from allpairs.db.results.pipelines import Began, pipeline_folder, read_began, run_outputs
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job
 from allpairs.learner.light.catalog import PIPELINES
@@ -149,7 +150,7 @@ def outputs_of(run_id: str) -> Sequence[RunOutput]:
     folder = pipeline_folder(run_id).resolve()
     outputs = [
         RunOutput(number, output["kind"], output["title"], (folder / output["path"]).resolve(), output["about"])
-        for number, output in enumerate(read_artifacts(run_id))
+        for number, output in enumerate(run_outputs(run_id))
     ]
     return [output for output in outputs if output.path.is_relative_to(folder) and _is_here(output.path)]
 
@@ -181,5 +182,5 @@ def delete_run(engine: Engine, project_id: int, run_id: str) -> None:
             raise InputError("the run is not finished: cancel it first")
         require_unused(session, folder)
         session.delete(job)
-        jobs.forget([run_id])
+        open_jobs.forget([run_id])
     discard(folder)

@@ -1,21 +1,22 @@
-"""Questions about a passage, suggested by a run's generator: requested, awaited, read."""
+"""Questions about a passage, suggested by a run's generator: requested."""
 
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from allpairs.annotate.features.papers.runs import run_output
-from allpairs.annotate.kit.jobs.requests import request_suggestions
+from allpairs.annotate.kit.jobs.requests import request_apart
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
-from allpairs.db.projects.items import items_with
+from allpairs.db.projects.items import item_of, items_with
+from allpairs.db.projects.jobs import SUGGEST
 from allpairs.db.projects.projects import live_project
-from allpairs.db.results.suggestions import Asked, Suggestion, read_suggestions
+from allpairs.db.results.job_results import PassageQuestion
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item
 
 GENERATOR = "generator"  # the kind of a run's output
-# passages to choose from, questions to suggest
-MOST_PASSAGES = 10
-MOST_QUESTIONS = 5
+MOST_PASSAGES = 10  # to choose from
+MOST_SUGGESTIONS = 5
 
 
 def passages_with(engine: Engine, project_id: int, words: str) -> list[Item]:
@@ -29,13 +30,16 @@ def passages_with(engine: Engine, project_id: int, words: str) -> list[Item]:
         return items_with(session, project_id, words.split(), MOST_PASSAGES, side)
 
 
-def request_questions(engine: Engine, project_id: int, request: Asked) -> str:
-    """Request the job in which the generator asks; return its id. Raises InputError if it or the passage is missing."""
-    if run_output(engine, project_id, request.run_id, request.number).kind != GENERATOR:
+def request_suggestions(engine: Engine, project_id: int, question: PassageQuestion) -> str:
+    """Request the job in which the generator asks about the passage; return its id. Several people may ask at once.
+
+    Raises InputError if the output is no generator, or the run or the passage belongs to another project.
+    """
+    if run_output(engine, project_id, question.run_id, question.number).kind != GENERATOR:
         raise InputError("this is not a generator: choose another output of the run")
-    return request_suggestions(engine, project_id, request.run_id, request.number, request.item_id, MOST_QUESTIONS)
 
+    def check(session: Session, project_id: int) -> None:
+        item_of(session, project_id, question.item_id)
 
-def last_suggestions(request: Asked) -> list[Suggestion] | None:
-    """Return the last suggestions, the likeliest first; None if nobody has asked."""
-    return read_suggestions(request)
+    arguments = question.run_id, question.number, question.item_id, MOST_SUGGESTIONS
+    return request_apart(engine, project_id, SUGGEST, *arguments, check=check)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.frame.access.other_projects import require_new_models
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
-from allpairs.annotate.kit.jobs.requests import forget
+from allpairs.annotate.kit.jobs.open_jobs import forget
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.split import split_corpus
 from allpairs.db.domain import SIMULATED, AnswerKind, EventKind, Kind, Settings, Side, Split

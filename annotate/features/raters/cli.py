@@ -16,7 +16,8 @@ from allpairs.annotate.features.raters.project_raters import (
 )
 from allpairs.annotate.features.raters.worth import COLUMNS, quality_rows, worth_sentences
 from allpairs.annotate.kit.command_output import Json, print_columns, print_json, remark, upgraded_engine, with_options
-from allpairs.annotate.kit.jobs.requests import request_rating, worker_alive
+from allpairs.annotate.kit.jobs.open_jobs import worker_alive
+from allpairs.annotate.kit.jobs.requests import request_rating
 from allpairs.db.rating import RatedFor, RaterSetup
 from allpairs.program import group
 

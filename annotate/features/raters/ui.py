@@ -21,13 +21,13 @@ from allpairs.annotate.features.raters.project_raters import (
 )
 from allpairs.annotate.features.raters.worth import COLUMNS, quality_rows, worth_sentences
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.kit.jobs.job_progress import job_progress
+from allpairs.annotate.kit.jobs.open_jobs import newest_progress
 from allpairs.annotate.kit.jobs.requests import MOST_RATED, request_rating
 from allpairs.annotate.kit.text.formatting import ago, literal, sentence
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.figure import plot, table_behind
-from allpairs.annotate.kit.ui.job_watch import watch
+from allpairs.annotate.kit.ui.job_status import watch
 from allpairs.annotate.kit.ui.model_form import model_form
 from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.db.projects.jobs import RATE
@@ -87,7 +87,7 @@ def _in_use(project_id: int, rater: RaterDetails) -> None:
             args=(services.resume, project_id),
         )
     st.caption(literal(what_leaves(setup)))
-    watch(partial(job_progress, engine(), project_id, RATE), "Asking: ", partial(_ask, project_id, rater))
+    watch(partial(newest_progress, engine(), project_id, RATE), "Asking: ", partial(_ask, project_id, rater))
     with st.popover("End", icon=":material/stop:", key="rater_end"):
         st.write("It is asked nothing more. Its verdicts stay in the record.")
         args = (services.retire_rater, project_id)
@@ -146,7 +146,7 @@ def audit_rater(project_id: int, audit: dict[str, Any]) -> None:
             st.write(AUDIT_EXPLANATION)
             st.caption(literal(what_leaves(newest.setup)))
             draw = partial(_read_audit_pairs, project_id, newest)
-            watch(partial(job_progress, engine(), project_id, RATE), "Asking: ", draw)
+            watch(partial(newest_progress, engine(), project_id, RATE), "Asking: ", draw)
 
 
 def _read_audit_pairs(project_id: int, rater: RaterDetails) -> None:

@@ -1,15 +1,18 @@
-"""Previews of the next pairs in the app: requested, awaited, shown."""
+"""Previews of the next pairs in the app: requested and shown."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from allpairs.annotate.features.projects.projects import checked_settings
-from allpairs.annotate.kit.jobs.requests import request_preview
-from allpairs.db.projects.items import item_texts
-from allpairs.db.results.previews import Preview, read_preview
+from allpairs.annotate.frame.access.other_projects import require_new_models
+from allpairs.annotate.kit.jobs.prepared import ShownPair, described_pairs
+from allpairs.annotate.kit.jobs.requests import request_apart
+from allpairs.db.projects.jobs import PREVIEW
+from allpairs.db.projects.projects import project_of
+from allpairs.db.results.job_results import Preview
 from allpairs.db.schema.engine import reading
 
 # Settings that decide which pairs are chosen. The model does too, but that is always the newest one.
@@ -17,34 +20,26 @@ DECIDES = ("strategy", "neighbours", "search", "per_text", "control_share", "see
 UNTRAINED = ("encoder", "first_batch")  # decide, too, while there is no model
 
 
-@dataclass(frozen=True)
-class PreviewedPair:
-    """Both texts of a pair, its score under the newest model, and p if that is a trained one."""
+def request_preview(engine: Engine, project_id: int, entered: Mapping[str, Any]) -> str:
+    """Request the job that previews a batch under these settings, stored or not; return its id.
 
-    left: str
-    right: str
-    score: float
-    p: float | None
-
-
-def request_batch_preview(engine: Engine, project_id: int, entered: Mapping[str, Any]) -> str:
-    """Request a preview of the next pairs under these settings, stored or not; return the job's id.
-
-    Raises InputError for invalid settings, and while another preview is open.
+    It waits in the queue while another job runs. Raises InputError for invalid settings and while another preview is
+    open, and Refused for new models that the person may not use.
     """
-    return request_preview(engine, project_id, checked_settings(entered))
+    settings = checked_settings(entered)
+
+    def check(session: Session, project_id: int) -> None:
+        require_new_models(session, settings, project_of(session, project_id).settings)
+
+    return request_apart(engine, project_id, PREVIEW, settings.model_dump(), check=check)
 
 
-def last_preview(project_id: int, strategy: str) -> Preview | None:
-    """Return the strategy's newest preview; None if there is none since the last round."""
-    return read_preview(project_id, strategy)
-
-
-def preview_pairs(engine: Engine, preview: Preview) -> list[PreviewedPair]:
+def previewed_pairs(engine: Engine, project_id: int, preview: Preview) -> list[ShownPair]:
     """Return the pairs of the preview in their order."""
+    pairs = [(pair.left_id, pair.right_id) for pair in preview.pairs]
+    scores = [pair.score for pair in preview.pairs]
     with reading(engine) as session:
-        texts = item_texts(session, (id_ for pair in preview.pairs for id_ in (pair.left_id, pair.right_id)))
-    return [PreviewedPair(texts[pair.left_id], texts[pair.right_id], pair.score, pair.p) for pair in preview.pairs]
+        return described_pairs(session, project_id, pairs, scores, [pair.p for pair in preview.pairs])
 
 
 def changed_since(preview: Preview, entered: Mapping[str, Any]) -> list[str]:

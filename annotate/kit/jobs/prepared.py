@@ -8,8 +8,9 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.kit.jobs.job_progress import JobProgress, job_progress
-from allpairs.annotate.kit.jobs.requests import request_exploration
+from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.jobs.open_jobs import JobProgress, newest_progress
+from allpairs.annotate.kit.jobs.requests import request_apart
 from allpairs.db.domain import AnswerKind, Kind, Split
 from allpairs.db.errors import InputError
 from allpairs.db.files.arrays import DAMAGE, read_arrays
@@ -66,7 +67,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Round:
+class ExploredRound:
     """A matcher with its figures and its prepared arrays."""
 
     matcher: StoredModel
@@ -101,17 +102,17 @@ class ShownPair:
     why: str = ""
 
 
-def rounds_of(engine: Engine, project_id: int) -> list[Round]:
+def rounds_of(engine: Engine, project_id: int) -> list[ExploredRound]:
     """Return the matchers of the project, the newest first; what was prepared of other texts is as if it were not."""
     with reading(engine) as session:
-        found = matchers_with_evaluations(session, project_id)
+        matchers = matchers_with_evaluations(session, project_id)
         version = version_of_texts(session, project_id)
-    return [Round(one, figures, _prepared(one, version)) for one, figures in reversed(found)]
+    return [ExploredRound(matcher, figures, _prepared(matcher, version)) for matcher, figures in reversed(matchers)]
 
 
 def _prepared(matcher: StoredModel, version: int) -> Exploration | None:
-    found = read_exploration(exploration_folder(matcher))
-    return found if found is not None and found.texts == version else None
+    exploration = read_exploration(exploration_folder(matcher))
+    return exploration if exploration is not None and exploration.texts == version else None
 
 
 def kind_of(engine: Engine, project_id: int) -> Kind:
@@ -120,21 +121,24 @@ def kind_of(engine: Engine, project_id: int) -> Kind:
         return Kind(project_of(session, project_id).kind)
 
 
-def ask(engine: Engine, project_id: int, number: int) -> str:
-    """Request the job that prepares this round and return its id. Raises InputError while another one is open."""
-    return request_exploration(engine, project_id, number)
+def request_exploration(engine: Engine, project_id: int, number: int) -> str:
+    """Request the job that prepares this round and return its id. It changes nothing.
+
+    Raises InputError while another round is being prepared.
+    """
+    return request_apart(engine, project_id, EXPLORE, number, right=Right.SEE)
 
 
-def work(engine: Engine, matcher: StoredModel) -> JobProgress:
+def preparation_progress(engine: Engine, matcher: StoredModel) -> JobProgress:
     """Return the progress of the project's newest preparation; one that ended before the matcher was made is over."""
-    newest = job_progress(engine, matcher.project_id, EXPLORE)
+    newest = newest_progress(engine, matcher.project_id, EXPLORE)
     is_past = newest.job is not None and newest.job.state not in OPEN and newest.job.created_at < matcher.created_at
     return replace(newest, job=None) if is_past else newest
 
 
-def is_due(found: Round, last: JobProgress) -> bool:
+def is_due(round_: ExploredRound, last: JobProgress) -> bool:
     """Return whether the round lacks its arrays and may be prepared unasked: the last preparation has not failed."""
-    return found.exploration is None and (last.job is None or last.job.state == "done")
+    return round_.exploration is None and (last.job is None or last.job.state == "done")
 
 
 def vectors_are_kept(matcher: StoredModel) -> bool:
@@ -148,15 +152,15 @@ def answers_since(engine: Engine, project_id: int, exploration: Exploration) -> 
         return count_after(session, project_id, exploration.cutoff)
 
 
-def best_pairs(found: Round) -> Scored:
+def prepared_best_pairs(round_: ExploredRound) -> Scored:
     """Return the best pairs of the round, the best first."""
-    return Scored(*read_prepared_arrays(found.folder / PAIRS, "left", "right", "score"))
+    return Scored(*read_prepared_arrays(round_.folder / PAIRS, "left", "right", "score"))
 
 
-def known_pairs(found: Round) -> Known:
+def known_pairs(round_: ExploredRound) -> Known:
     """Return the pairs of the round that people or gold have answered, in no order."""
     left, right, score, label, gold, equal = read_prepared_arrays(
-        found.folder / KNOWN, "left", "right", "score", "label", "gold", "equal"
+        round_.folder / KNOWN, "left", "right", "score", "label", "gold", "equal"
     )
     return Known(Scored(left, right, score), label, gold, equal)
 
@@ -175,8 +179,8 @@ def probability(matcher: StoredModel, score: np.ndarray) -> np.ndarray | None:
     if matcher.w is None or matcher.b is None:
         return None
     logits = matcher.w * score.astype(np.float64) + matcher.b
-    found: np.ndarray = 0.5 * (1 + np.tanh(logits / 2))
-    return found
+    p: np.ndarray = 0.5 * (1 + np.tanh(logits / 2))
+    return p
 
 
 def shown_pairs(engine: Engine, matcher: StoredModel, scored: Scored) -> list[ShownPair]:
@@ -184,10 +188,10 @@ def shown_pairs(engine: Engine, matcher: StoredModel, scored: Scored) -> list[Sh
     p = probability(matcher, scored.score)
     ps = [None] * len(scored) if p is None else p.tolist()
     with reading(engine) as session:
-        return shown(session, matcher.project_id, scored.pairs, scored.score.tolist(), ps)
+        return described_pairs(session, matcher.project_id, scored.pairs, scored.score.tolist(), ps)
 
 
-def shown(
+def described_pairs(
     session: Session, project_id: int, pairs: Sequence[Pair], scores: Sequence[float], ps: Sequence[float | None]
 ) -> list[ShownPair]:
     """Return the pairs in their order, with their texts and what is known of them now."""

@@ -1,26 +1,24 @@
-"""Jobs as the app sees them: requested, watched, cancelled. The worker runs them.
+"""Requests for jobs, which the worker runs.
 
 Requesting a job on a project that is archived or in the bin raises InputError.
 """
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import closing
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.frame.access.other_projects import project_for, require_models, require_new_models
+from allpairs.annotate.frame.access.other_projects import project_for, require_models
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import acting
+from allpairs.annotate.kit.jobs.open_jobs import closing_client
 from allpairs.annotate.kit.jobs.training_news import why_no_training
-from allpairs.db.domain import Kind, Settings
+from allpairs.db.domain import Kind
 from allpairs.db.errors import Busy, InputError
 from allpairs.db.labels.tasks import open_audit_batch, unanswered
-from allpairs.db.projects import jobs, queues
-from allpairs.db.projects.items import item_of
+from allpairs.db.projects import jobs
 from allpairs.db.projects.jobs import (
     AUDIT,
     CORRECTION,
@@ -32,9 +30,6 @@ from allpairs.db.projects.jobs import (
     PIPELINE,
     PREVIEW,
     RATE,
-    SEARCH,
-    SUGGEST,
-    run_of,
 )
 from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.projects.projects import project_of
@@ -45,21 +40,25 @@ from allpairs.db.raters.audits import require_readable
 from allpairs.db.raters.rows import rater_to_ask, setup_of
 from allpairs.db.rating import RatedFor, require_usable
 from allpairs.db.results.pipelines import runs_folder
-from allpairs.db.schema.engine import as_system, reading
-from allpairs.db.schema.tables import Job, Worker
+from allpairs.db.schema.engine import reading
 from allpairs.learner.light.groups.grouping import USUAL, Grouping
 
 MOST_RATED = 100_000  # pairs that one job asks about
 # open searches of a project, and the like; seconds after which to ask again
 MOST_QUICK = 10
-AGAIN = 5
+RETRY_SECONDS = 5
+# errors while a project's job of the kind is open
+BUSY = {
+    PREVIEW: "a preview is being made",
+    EXPERIMENT: "an experiment on this project is running",
+    EXPLORE: "a round is being prepared",
+    MATCHES: "a search for matches is already running",
+    PIPELINE: "a pipeline on this project is running",
+    RATE: "the machine rater is being asked already",
+}
 
 # (session, project): raises InputError if the job would have nothing to do, or names what the person may not use
 Check = Callable[[Session, int], object]
-
-
-def _no_check(session: Session, project_id: int) -> None:
-    """Accept: there is always something to do."""
 
 
 def request_round(engine: Engine, project_id: int) -> str:
@@ -77,7 +76,7 @@ def request_audit(engine: Engine, project_id: int, draw: int) -> str:
     With `draw` 0 it only updates the figures, and an open job of this kind will do. Raises InputError while another job
     is open and, if pairs are to be drawn, while an audit batch is open.
     """
-    return _request(engine, project_id, AUDIT, (draw,), require_no_audit_batch if draw else _no_check, joins=not draw)
+    return _request(engine, project_id, AUDIT, (draw,), require_no_audit_batch if draw else None, joins=not draw)
 
 
 def request_entities(engine: Engine, project_id: int, draw: int) -> str:
@@ -85,7 +84,7 @@ def request_entities(engine: Engine, project_id: int, draw: int) -> str:
 
     With `draw` 0 it only measures. Raises InputError as `request_audit`.
     """
-    check = require_no_audit_batch if draw else _no_check
+    check = require_no_audit_batch if draw else None
     return _request(engine, project_id, ENTITIES, (draw,), check, joins=not draw)
 
 
@@ -95,21 +94,8 @@ def request_correction(engine: Engine, project_id: int, number: int, recall: flo
     They are sampled for the matcher of this number at this recall, and the corrected figures are updated; with `draw` 0
     only the latter. Raises InputError while a job is open and, if pairs are to be drawn, while an audit batch is open.
     """
-    check = require_no_audit_batch if draw else _no_check
+    check = require_no_audit_batch if draw else None
     return _request(engine, project_id, CORRECTION, (number, recall, draw), check, joins=False)
-
-
-def request_preview(engine: Engine, project_id: int, settings: Settings) -> str:
-    """Request the job that previews a batch under these settings; return its id. It changes nothing.
-
-    It waits in the queue while another job runs. Raises InputError while another preview is open, and Refused for new
-    models that the person may not use.
-    """
-
-    def check(session: Session, project_id: int) -> None:
-        require_new_models(session, settings, project_of(session, project_id).settings)
-
-    return _request_apart(engine, project_id, PREVIEW, "a preview is being made", settings.model_dump(), check=check)
 
 
 def request_experiment(engine: Engine, project_id: int, definition: dict[str, Any]) -> str:
@@ -117,7 +103,7 @@ def request_experiment(engine: Engine, project_id: int, definition: dict[str, An
 
     definition: as in an experiment's file, without data sets. Raises InputError while the project's last one is open.
     """
-    return _request_apart(engine, project_id, EXPERIMENT, "an experiment on this project is running", definition)
+    return request_apart(engine, project_id, EXPERIMENT, definition)
 
 
 def request_pipeline(engine: Engine, project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> str:
@@ -131,42 +117,9 @@ def request_pipeline(engine: Engine, project_id: int, name: str, config: dict[st
         require_models(session, config)
         if source := chosen.get("project", "").strip():
             chosen = chosen | {"source_id": project_for(session, Right.CHANGE, source).id}
-        job_id = _add_apart(session, project_id, PIPELINE, "a pipeline on this project is running")
+        job_id = _add_apart(session, project_id, PIPELINE)
     enqueue_workflow(engine, job_id, PIPELINE, project_id, name, config, chosen)
     return job_id
-
-
-def request_exploration(engine: Engine, project_id: int, number: int) -> str:
-    """Request the job that prepares the matcher of this number for exploring; return its id. It changes nothing.
-
-    Raises InputError while another one is being prepared.
-    """
-    return _request_apart(engine, project_id, EXPLORE, "a round is being prepared", number, right=Right.SEE)
-
-
-def request_search(engine: Engine, project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
-    """Request the search for the nearest items of a text or an item under the matcher of this number; return its id.
-
-    of_left: whether the text belongs to the left list. Several people may search at once. Raises InputError for an item
-    of another project.
-    """
-    check = _no_check if item_id is None else partial(item_of, item_id=item_id)
-    asked = (number, text, item_id, of_left)
-    return _request_apart(engine, project_id, SEARCH, "", *asked, right=Right.SEE, check=check)
-
-
-def request_suggestions(engine: Engine, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
-    """Request the job in which a run's generator asks n questions about an item; return its id.
-
-    number: the generator's place in the run's outputs. Several people may ask at once. Raises InputError if the run or
-    the item belongs to another project.
-    """
-
-    def check(session: Session, project_id: int) -> None:
-        run_of(session, project_id, run_id)
-        item_of(session, project_id, item_id)
-
-    return _request_apart(engine, project_id, SUGGEST, "", run_id, number, item_id, n, check=check)
 
 
 def request_rating(engine: Engine, project_id: int, most: int, purpose: RatedFor = RatedFor.LABELS) -> str:
@@ -185,33 +138,38 @@ def request_rating(engine: Engine, project_id: int, most: int, purpose: RatedFor
 
     if not 1 <= most <= MOST_RATED:
         raise InputError(f"one job can ask about 1 to {MOST_RATED:,} pairs, not {most:,}")
-    busy = "the machine rater is being asked already"
-    return _request_apart(engine, project_id, RATE, busy, most, purpose.value, check=check)
+    return request_apart(engine, project_id, RATE, most, purpose.value, check=check)
 
 
-def _request_apart(
+def request_apart(
     engine: Engine,
     project_id: int,
     kind: str,
-    busy: str,
     *arguments: object,
     right: Right = Right.CHANGE,
-    check: Check = _no_check,
+    check: Check | None = None,
 ) -> str:
-    """Add a job that no other job of the project waits for; return its id. busy: the error if one is open already."""
+    """Request a job that no other job of the project waits for; return its id.
+
+    Raises InputError if one of its kind is open already, unless several people may ask for it at once, and Busy for too
+    many of these.
+    """
     with acting(engine, right, project_id) as session:
-        check(session, project_id)
-        job_id = _add_apart(session, project_id, kind, busy)
+        if check is not None:
+            check(session, project_id)
+        job_id = _add_apart(session, project_id, kind)
     enqueue_workflow(engine, job_id, kind, project_id, *arguments)
     return job_id
 
 
-def _add_apart(session: Session, project_id: int, kind: str, busy: str) -> str:
-    last = jobs.last_job(session, project_id, [kind]) if busy else None
+def _add_apart(session: Session, project_id: int, kind: str) -> str:
+    last = jobs.last_job(session, project_id, [kind]) if kind in BUSY else None
     if last is not None and last.state in jobs.OPEN:
-        raise InputError(f"{busy}: wait until it is done, or cancel it")
-    if not busy and (ahead := jobs.count_open(session, project_id, jobs.QUICK)) >= MOST_QUICK:
-        raise Busy(f"{ahead} searches of this project wait already: wait for one of them, then ask again", AGAIN)
+        raise InputError(f"{BUSY[kind]}: wait until it is done, or cancel it")
+    if kind in jobs.QUICK and (ahead := jobs.count_open(session, project_id, jobs.QUICK)) >= MOST_QUICK:
+        raise Busy(
+            f"{ahead} searches of this project wait already: wait for one of them, then ask again", RETRY_SECONDS
+        )
     return jobs.add_job(session, project_id, kind).id
 
 
@@ -240,9 +198,8 @@ def request_matches(
         if reranker is not None:
             require_models(session, str(runs_folder() / reranker))
 
-    busy = "a search for matches is already running"
     arguments = number, threshold, reranker, *grouping.words, keep
-    return _request_apart(engine, project_id, MATCHES, busy, *arguments, check=check)
+    return request_apart(engine, project_id, MATCHES, *arguments, check=check)
 
 
 def update_groups(engine: Engine, project_id: int) -> str | None:
@@ -252,23 +209,24 @@ def update_groups(engine: Engine, project_id: int) -> str | None:
     their last update, under the newest matcher.
     """
     with acting(engine, Right.CHANGE, project_id) as session:
-        asked = asked_as_before(session, project_id)
+        arguments = asked_as_before(session, project_id)
         last = jobs.last_job(session, project_id, [MATCHES])
-        if asked is None or (last is not None and last.state == "waiting"):
+        if arguments is None or (last is not None and last.state == "waiting"):
             return None
         job_id = jobs.add_job(session, project_id, MATCHES).id
-    enqueue_workflow(engine, job_id, MATCHES, project_id, *asked)
+    enqueue_workflow(engine, job_id, MATCHES, project_id, *arguments)
     return job_id
 
 
 def _request(
-    engine: Engine, project_id: int, kind: str, arguments: tuple[object, ...], check: Check, joins: bool
+    engine: Engine, project_id: int, kind: str, arguments: tuple[object, ...], check: Check | None, joins: bool
 ) -> str:
     """Return the id of a new job; if it `joins`, that of the open job of its kind."""
     with acting(engine, Right.CHANGE, project_id) as session:
         job = jobs.open_job(session, project_id)
         if job is None:
-            check(session, project_id)
+            if check is not None:
+                check(session, project_id)
             job = jobs.add_job(session, project_id, kind)
         elif job.kind != kind or not joins:
             raise InputError("another job is running: wait until it is done")
@@ -283,8 +241,8 @@ def require_no_audit_batch(session: Session, project_id: int) -> None:
     audit_batch = open_audit_batch(session, project_id)
     if audit_batch is not None:
         left = unanswered(session, audit_batch)
-        what = f"the last audit batch has {left} unlabelled pair{'s' if left > 1 else ''}"
-        raise InputError(f"{what}: label or drop them on the page “Label” first")
+        problem = f"the last audit batch has {left} unlabelled pair{'s' if left > 1 else ''}"
+        raise InputError(f"{problem}: label or drop them on the page “Label” first")
 
 
 def why_not_train(engine: Engine, project_id: int) -> str:
@@ -306,72 +264,3 @@ def enqueue_workflow(engine: Engine, job_id: str, kind: str, project_id: int, *a
     with closing_client() as client:
         options = {"queue_name": queue, "workflow_name": kind, "workflow_id": job_id}
         client.enqueue(options | ({"priority": ahead} if ahead > 0 else {}), project_id, *arguments)
-
-
-def closing_client() -> Any:
-    """Return a context with a client of the job queue; missing queue tables are created."""
-    from allpairs.annotate.kit.jobs.queue_client import QueueClient
-
-    return closing(QueueClient())
-
-
-def cancel(engine: Engine, job_id: str) -> None:
-    """Cancel the job: at once if it waits, within seconds if it runs."""
-    with reading(engine) as session:
-        found = session.get(Job, job_id)
-    if found is None:
-        return
-    with acting(engine, Right.CHANGE, found.project_id, put_away=True) as session:
-        job = session.get(Job, job_id)
-        if job is None or job.state not in jobs.OPEN:
-            return
-        job.cancel = True
-        job.state = "cancelled"
-    with closing_client() as client:
-        client.cancel_workflow(job_id)
-
-
-def forget(job_ids: Sequence[str]) -> None:
-    """Remove the jobs from the queue with their arguments, among which are texts that people typed."""
-    if job_ids:
-        with closing_client() as client:
-            client.delete_workflows(list(job_ids))
-
-
-def newest_job(engine: Engine, project_id: int) -> Job | None:
-    """Return the project's newest job, not counting those that change nothing."""
-    with reading(engine) as session:
-        return jobs.newest_job(session, project_id)
-
-
-def list_jobs(engine: Engine, project_id: int, limit: int | None = None) -> list[Job]:
-    """Return the project's jobs, the newest first, up to the limit."""
-    with reading(engine) as session:
-        return jobs.jobs_of_project(session, project_id, limit)
-
-
-def find_job(engine: Engine, project_id: int, job_id: str) -> Job | None:
-    """Return the project's job of this id, or None."""
-    with reading(engine) as session:
-        return jobs.job_of(session, project_id, job_id)
-
-
-def job_ahead(engine: Engine, job: Job) -> tuple[Job, str] | None:
-    """Return the running job that a waiting job waits for, and the name of its project, whoever may see that.
-
-    None if it waits for a worker alone.
-    """
-    with reading(as_system(engine)) as session:  # it may be of a project that the person may not see
-        ahead = queues.job_ahead(session, job)
-        return None if ahead is None else (ahead, project_of(session, ahead.project_id).name)
-
-
-def workers(engine: Engine) -> list[Worker]:
-    """Return the workers that are alive."""
-    with reading(engine) as session:
-        return jobs.live_workers(session)
-
-
-def worker_alive(engine: Engine) -> bool:
-    """Return whether any worker is alive."""
-    return bool(workers(engine))

@@ -1,12 +1,15 @@
 """The state of a project's jobs: one line for any page, and the parts of the page Jobs."""
 
+from collections.abc import Callable
 from html import escape
 
 import streamlit as st
 
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.language.translator import ENGLISH_WORDS, Words, later
+from allpairs.annotate.kit.jobs import open_jobs
 from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.jobs.open_jobs import JobProgress
 from allpairs.annotate.kit.text.formatting import ago, duration, literal, sentence
 from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.language import _
@@ -41,17 +44,19 @@ STAGES = {
     "draw": later("sampling audit pairs"),
 }
 UPDATE_SECONDS = 2  # seconds between two updates of an open job
+RESULT_SECONDS = 1  # seconds, where somebody waits for a result
+NO_WORKER = "No worker is running. Start one with `allpairs worker`."
 
 
 def job_line(project_id: int) -> None:
     """Draw the newest job's progress or outcome and the "Train now" button, and keep them up to date."""
-    newest = jobs.newest_job(engine(), project_id)
+    newest = open_jobs.read_newest_job(engine(), project_id)
     under_way = newest is not None and newest.state in OPEN
     st.fragment(_line, run_every=UPDATE_SECONDS if under_way else None)(project_id, under_way)
 
 
 def _line(project_id: int, was_under_way: bool) -> None:
-    newest = jobs.newest_job(engine(), project_id)
+    newest = open_jobs.read_newest_job(engine(), project_id)
     if newest is not None and newest.state in OPEN:
         progress(newest, KINDS.get(newest.kind, newest.kind) + ": ")
     elif was_under_way:
@@ -96,7 +101,7 @@ def progress(job: Job, title: str = "") -> None:
     st.progress(share_done(job), text=title + progress_in_words(job))
     cancels = may(Right.CHANGE, job.project_id)
     if cancels and st.button("Cancel", key=f"cancel_{job.id}", icon=":material/cancel:"):
-        jobs.cancel(engine(), job.id)
+        open_jobs.cancel(engine(), job.id)
         st.rerun()
 
 
@@ -124,7 +129,7 @@ def _waits_for(job: Job, _: Words) -> str:
 
     Of a project that the person may not see neither its name nor what its job does is said.
     """
-    waited_for = jobs.job_ahead(engine(), job)
+    waited_for = open_jobs.read_job_ahead(engine(), job)
     if waited_for is None:
         return _("waiting for a worker")
     ahead, project = waited_for
@@ -152,3 +157,37 @@ def failure(job: Job) -> None:
 def announce(text: str) -> None:
     """Have screen readers say the text once it appears on an open page. It takes no room (frame.css)."""
     st.html(f'<span class="announced">{escape(text)}</span>')
+
+
+def watch(look: Callable[[], JobProgress], title: str, after: Callable[[], None]) -> None:
+    """Draw the job's progress, or what it waits for, until it ends; then any failure, and call `after`.
+
+    look: finds the job, if there is one. The whole page is redrawn when it ends.
+    """
+    under_way = _under_way(look())
+    st.fragment(_watched, run_every=RESULT_SECONDS if under_way else None)(look, title, after, under_way)
+
+
+def _watched(look: Callable[[], JobProgress], title: str, after: Callable[[], None], was_under_way: bool) -> None:
+    newest = look()
+    if newest.job is not None and _under_way(newest):
+        progress(newest.job, title)
+        st.caption(why_waiting(newest))
+        return
+    if was_under_way:
+        st.rerun()  # it has ended: stop polling and show the result
+    if newest.job is not None:
+        announce(title + newest.job.state)
+        if newest.job.state == "failed":
+            failure(newest.job)
+    after()
+
+
+def _under_way(newest: JobProgress) -> bool:
+    return newest.job is not None and newest.job.state in OPEN
+
+
+def why_waiting(newest: JobProgress) -> str:
+    """Return what is missing if no worker can take the job, as Markdown; its progress says which job it waits for."""
+    waits = newest.job is not None and newest.job.state == "waiting"
+    return NO_WORKER if waits and not newest.has_worker else ""

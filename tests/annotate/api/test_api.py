@@ -17,7 +17,7 @@ from allpairs.annotate.frame.access import people
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.frame.web.problems import LONGEST_BODY, Wrong
 from allpairs.annotate.kit.api import Call
-from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import open_jobs
 from allpairs.db.domain import Role, Side, version_of
 from allpairs.db.errors import Busy, InputError
 from allpairs.db.labels.answers import current_labels
@@ -299,7 +299,7 @@ def test_what_a_form_of_another_site_can_send_is_refused(engine: Engine, project
     assert "application/json" in refused(found, 415)
     found = alone.options(of(project, "/jobs"), headers={"Origin": "https://evil.example"})
     assert refused(found, 405) and "access-control-allow-origin" not in found.headers
-    assert jobs.list_jobs(engine, project) == []
+    assert open_jobs.read_jobs(engine, project) == []
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_what_fails_here_tells_nothing_of_it(
     def broken(*arguments: object) -> None:
         raise RuntimeError("secret of the inside")
 
-    monkeypatch.setattr(jobs, "list_jobs", broken)
+    monkeypatch.setattr(open_jobs, "read_jobs", broken)
     found = boss.get(of(project, "/jobs"))
     assert "secret" not in refused(found, 500) and "secret of the inside" in caplog.text
 

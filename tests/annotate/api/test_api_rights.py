@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from allpairs.annotate.api.operations import OPERATIONS
 from allpairs.annotate.features.label.queue import serve
 from allpairs.annotate.features.projects.lifecycle import archive_project, bin_project, restore_project
+from allpairs.annotate.kit.jobs import open_jobs
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Role
 from allpairs.db.labels.answers import current_labels
@@ -84,7 +85,7 @@ def test_another_project_is_as_if_it_were_not_there(engine: Engine, project: int
         assert there.replace(str(other), "") == nowhere.replace("999", "") and "Another" not in there
     for method in ("GET", "DELETE"):  # the job of another project, by way of one's own
         assert "has no job" in refused(boss.request(method, of(project, f"/jobs/{job_id}")), 404)
-    assert jobs.list_jobs(engine, other)[0].state == "waiting"
+    assert open_jobs.read_jobs(engine, other)[0].state == "waiting"
     for method, path in (("GET", "/deliveries"), ("DELETE", "")):
         found = boss.request(method, of(project, f"/webhooks/{webhook_id}{path}"))
         assert "has no webhook" in refused(found, 404)

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, update
 
 from allpairs.annotate.cli import serve
-from allpairs.annotate.kit.jobs.requests import workers
+from allpairs.annotate.kit.jobs.open_jobs import workers
 from allpairs.db.projects.jobs import ALIVE
 from allpairs.db.projects.match_servers import report_server
 from allpairs.db.schema.engine import writing

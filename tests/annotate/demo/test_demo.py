@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from allpairs.annotate import demo
 from allpairs.annotate.features.label.queue import serve
 from allpairs.annotate.features.projects.projects import delete_project, list_projects
-from allpairs.annotate.kit.jobs.requests import list_jobs
+from allpairs.annotate.kit.jobs.open_jobs import read_jobs
 from scripts.demo_batch import first_batch
 
 
@@ -30,7 +30,7 @@ def test_an_empty_database_gets_the_demo_once(engine: Engine) -> None:
     (project,) = list_projects(engine)
     pairs, standing = serve(engine, project.id, "me")
     assert (project.name, len(pairs), standing.progress.size) == (demo.NAME, 40, 40)
-    assert [job.state for job in list_jobs(engine, project.id)] == ["waiting"]  # measures the encoder meanwhile
+    assert [job.state for job in read_jobs(engine, project.id)] == ["waiting"]  # measures the encoder meanwhile
 
 
 def test_two_apps_that_start_at_once_make_one(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

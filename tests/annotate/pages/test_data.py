@@ -18,7 +18,7 @@ from allpairs.annotate.features.texts.change_texts import list_changes
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import Clustering, Representative, Side
 from allpairs.db.errors import InputError
-from allpairs.db.results.matches import Matches, write_about, writing_matches
+from allpairs.db.results.matches import write_summary, writing_matches
 from allpairs.db.results.pipelines import pipeline_folder, results_folder
 from allpairs.db.schema.engine import artifacts, writing
 from allpairs.db.schema.tables import Project
@@ -27,6 +27,7 @@ from tests.helpers.factories import make_project, make_round
 from tests.helpers.figures.measured import add_job, add_worker, make_measured_project
 from tests.helpers.machine import ROOT
 from tests.helpers.projects.labels import N, P, answer, stored
+from tests.helpers.projects.results import make_matches
 
 SHELL = ROOT / "annotate" / "shell" / "app.py"
 
@@ -199,7 +200,7 @@ def test_matches_are_asked_for_and_taken_away(
         pq.write_table(pa.table(pairs), folder / "pairs.parquet")
         groups = pa.table({"group": [1], "size": [2], "side": ["left"], "id": ["a"], "text": ["x"]})
         pq.write_table(groups, folder / "groups.parquet")
-        write_about(folder, Matches("job", 2, 0.625, 1, 1, 2))
+        write_summary(folder, make_matches(2, 0.625, 1, 1, 2))
     page.run()
     assert any("1 groups of 2" in text.value for text in page.markdown)
     assert get.get(f"/{links(page)['Pairs as CSV']}").text.splitlines()[1] == "a,'=b,0.5,0.7,,x,y"
@@ -235,7 +236,7 @@ def test_a_reranker_of_a_run_can_order_the_matches(
             "rerank": 2.5,
         }
         pq.write_table(pa.Table.from_pylist([row]), folder / "pairs.parquet")
-        write_about(folder, Matches("job", 1, 0.625, 1, 1, 2, "run-1/model"))
+        write_summary(folder, make_matches(1, 0.625, 1, 1, 2, "run-1/model"))
     page.run()
     assert any("ordered by a re-ranker" in text.value for text in page.markdown)
     assert get.get(f"/{links(page)['Pairs as CSV']}").text.splitlines()[1] == "a,b,0.5,0.7,positive,x,y,2.5"

@@ -13,6 +13,7 @@ from allpairs.annotate.features.experiments import experiments
 from allpairs.annotate.features.experiments.adopt_encoder import plan_change, use_compared
 from allpairs.annotate.features.experiments.experiments import Wish, definition_of, list_experiments
 from allpairs.annotate.features.projects.projects import delete_project
+from allpairs.annotate.kit.jobs import open_jobs
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import AnswerKind, Settings, Split
 from allpairs.db.errors import InputError
@@ -102,7 +103,7 @@ def test_a_running_experiment_shows_progress_and_can_be_stopped(
     words = "1 of 4 runs done · q uncertainty seed 0: round 1 of 2, train"
     add_job(engine, project, "e", kind="experiment", state="running", stage=words, fraction=0.3, seconds_left=600.0)
     cancelled: list[str] = []
-    monkeypatch.setattr(jobs, "cancel", lambda engine, job_id: cancelled.append(job_id))
+    monkeypatch.setattr(open_jobs, "cancel", lambda engine, job_id: cancelled.append(job_id))
     page = open_page()
     assert page.get("progress")[0].proto.text == f"{words}, 30%, about 10 min left"
     page.button(key="cancel_e").click().run()

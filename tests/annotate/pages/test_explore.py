@@ -12,7 +12,7 @@ from allpairs.annotate.kit.text.measures import score_in_words
 from allpairs.db.domain import AnswerKind, Clustering
 from allpairs.db.labels.answers import answer_at_once, current_labels
 from allpairs.db.projects.jobs import EXPLORE, NEXT_ROUND, SEARCH
-from allpairs.db.results.explorations import Hit, Search, write_search
+from allpairs.db.results.job_results import Hit, Search, write_search
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Evaluation, Job, StoredModel, Task, now
 from tests.helpers.factories import make_groups, make_project, make_round

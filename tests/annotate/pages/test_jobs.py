@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.frame.access import people
+from allpairs.annotate.kit.jobs import open_jobs
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.kit.ui import job_status, state
 from allpairs.db.domain import Role
@@ -80,7 +81,7 @@ def test_a_waiting_job_names_its_cause_to_those_who_may_see_it(
         people.set_role_of(engine, viewer_id, project - 1, Role.VIEWER, now())
     for module in (job_status, state):
         monkeypatch.setattr(module, "engine", lambda: viewer)
-    waiting = jobs.find_job(engine, project, "waiting")
+    waiting = open_jobs.find_job(engine, project, "waiting")
     assert waiting is not None
     said = job_status.progress_in_words(waiting)
     assert words in said

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from allpairs.annotate.features.projects.next_step import next_step, read_standing
 from allpairs.annotate.features.texts.change_texts import undo_text_change
 from allpairs.annotate.frame.access.roles import Right
+from allpairs.annotate.kit.jobs import open_jobs
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import DesignKind
 from allpairs.db.errors import InputError
@@ -447,7 +448,7 @@ def test_a_running_job_shows_how_far_it_is_and_can_be_cancelled(
     add_worker(engine)
     add_job(engine, project_id, "j", state="running", stage="train", fraction=0.43, seconds_left=95.0)
     cancelled: list[str] = []
-    monkeypatch.setattr(jobs, "cancel", lambda engine, job_id: cancelled.append(job_id))
+    monkeypatch.setattr(open_jobs, "cancel", lambda engine, job_id: cancelled.append(job_id))
     page = open_page()
     assert "training, 43%, about 2 min" in page.get("progress")[0].proto.text
     assert not [button for button in page.button if button.key == "train_now"]

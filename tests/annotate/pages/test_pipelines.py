@@ -14,6 +14,7 @@ from allpairs.annotate.features.label.queue import record
 from allpairs.annotate.features.papers import runs as pipelines
 from allpairs.annotate.features.papers.mined_pairs import used
 from allpairs.annotate.features.projects.projects import delete_project
+from allpairs.annotate.kit.jobs import open_jobs
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.db.domain import AnswerKind, Kind, Split
@@ -156,7 +157,7 @@ def test_a_run_at_work_shows_how_far_it_is_and_can_be_cancelled(
     words = "train: step 3 of 10"
     add_job(engine, project, "r", kind="pipeline", state="running", stage=words, fraction=0.3, seconds_left=600.0)
     cancelled: list[str] = []
-    monkeypatch.setattr(jobs, "cancel", lambda engine, job_id: cancelled.append(job_id))
+    monkeypatch.setattr(open_jobs, "cancel", lambda engine, job_id: cancelled.append(job_id))
     page = open_page()
     assert page.get("progress")[0].proto.text == f"{words}, 30%, about 10 min left"
     page.button(key="cancel_r").click().run()

@@ -9,11 +9,12 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.features.settings import batch_preview
-from allpairs.annotate.kit.jobs.job_progress import job_progress
-from allpairs.db.domain import SEED_STRATEGY, Settings
+from allpairs.annotate.kit.jobs.open_jobs import newest_progress
+from allpairs.db.domain import SEED_STRATEGY
 from allpairs.db.errors import InputError
+from allpairs.db.files.json_file import write_json
 from allpairs.db.projects.jobs import PREVIEW
-from allpairs.db.results.previews import Preview, write_preview
+from allpairs.db.results.job_results import Preview, preview_path
 from tests.helpers.factories import make_project
 from tests.helpers.figures.measured import add_job, add_worker
 from tests.helpers.machine import ROOT
@@ -53,19 +54,23 @@ def test_what_is_entered_is_asked_for(engine: Engine, project: int) -> None:
     page = choose(open_page(), project, "random")
     page.get_by_key(f"settings_{project}_per_text").set_value(3).run()
     page.button(key="preview").click().run()
-    job = job_progress(engine, project, PREVIEW).job
+    job = newest_progress(engine, project, PREVIEW).job
     assert job is not None and (job.kind, job.state) == (PREVIEW, "waiting")
     assert "preview" not in keys(page) and f"cancel_{job.id}" in keys(page)
     assert captions(page).count("Not saved yet.") == 1
 
 
 def test_what_is_entered_reaches_the_job(project: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Settings] = []
-    monkeypatch.setattr(batch_preview, "request_preview", lambda engine, project_id, settings: asked.append(settings))
+    asked: list[dict[str, Any]] = []
+
+    def request(engine: Engine, project_id: int, kind: str, settings: dict[str, Any], **options: Any) -> None:
+        asked.append(settings)
+
+    monkeypatch.setattr(batch_preview, "request_apart", request)
     page = choose(open_page(), project, "adaptive-retrieval")
     page.get_by_key(f"settings_{project}_per_text").set_value(3).run()
     page.button(key="preview").click().run()
-    assert [(one.strategy, one.per_text) for one in asked] == [("adaptive-retrieval", 3)]
+    assert [(entered["strategy"], entered["per_text"]) for entered in asked] == [("adaptive-retrieval", 3)]
 
 
 def test_impossible_values_preview_nothing(project: int) -> None:
@@ -98,10 +103,10 @@ def test_how_far_it_is_and_why_it_failed(engine: Engine, project: int) -> None:
 
 
 def test_a_second_preview_is_refused_in_words(project: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
+    def refuse(*arguments: Any, **options: Any) -> None:
         raise InputError("a preview is being made")
 
-    monkeypatch.setattr(batch_preview, "request_preview", refuse)
+    monkeypatch.setattr(batch_preview, "request_apart", refuse)
     page = open_page()
     page.button(key="preview").click().run()
     assert "preview is being made" in page.error[0].value
@@ -125,7 +130,8 @@ def test_other_values_than_those_of_the_preview_are_named(engine: Engine, projec
 
 
 def test_without_a_model_the_page_says_what_chooses(engine: Engine, project: int) -> None:
-    write_preview(project, Preview("p", ENTERED, SEED_STRATEGY, None, []))
+    result = Preview("p", ENTERED, SEED_STRATEGY, None, [])
+    write_json(preview_path(project, result.strategy), result)
     page = open_page()
     assert [text.value.split(".")[0] for text in page.info] == [
         "No model is trained yet", "Every pair that the search finds has been answered"

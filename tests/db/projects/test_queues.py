@@ -8,7 +8,8 @@ from dbos import DBOSClient
 from dbos._schemas.system_database import SystemSchema
 from sqlalchemy import Engine, text
 
-from allpairs.annotate.kit.jobs.requests import closing_client, request_audit, request_round
+from allpairs.annotate.kit.jobs.open_jobs import closing_client
+from allpairs.annotate.kit.jobs.requests import request_audit, request_round
 from allpairs.annotate.kit.ui.job_status import KINDS
 from allpairs.db.domain import Queue
 from allpairs.db.projects.jobs import remove_worker, report_worker

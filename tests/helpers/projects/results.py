@@ -9,13 +9,16 @@ from sqlalchemy import Engine, select
 
 from allpairs.annotate.features.publish import matching
 from allpairs.annotate.features.publish.publications import publish_round
-from allpairs.annotate.kit.jobs.prepared import Round, rounds_of
+from allpairs.annotate.kit.jobs.prepared import ExploredRound, rounds_of
 from allpairs.db.domain import Settings
+from allpairs.db.files.json_file import write_json
 from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, write_exploration
-from allpairs.db.results.previews import Preview, PreviewPair, write_preview
+from allpairs.db.results.job_results import Preview, PreviewPair, preview_path
+from allpairs.db.results.matches import Matches
 from allpairs.db.schema.engine import as_system, reading, writing
 from allpairs.db.schema.tables import Item, MatchServer, StoredModel
+from allpairs.learner.light.groups.grouping import USUAL
 
 Row = tuple[int, int, float]  # positions of two items of the project, and their score
 KnownRow = tuple[int, int, float, int, int]  # and the pair's label and gold answer
@@ -24,7 +27,7 @@ KnownRow = tuple[int, int, float, int, int]  # and the pair's label and gold ans
 def explore(
     engine: Engine, project_id: int, number: int, pairs: Sequence[Row], known: Sequence[KnownRow] = (),
     all_pairs: int | None = None, cutoff: int = 0,
-) -> Round:  # fmt: skip
+) -> ExploredRound:  # fmt: skip
     """Make a round with these pairs, best first, and these known ones, and return it."""
     ids = np.array(item_ids(engine, project_id))
     with reading(engine) as session:
@@ -41,7 +44,7 @@ def explore(
         label=label.astype(np.int8), gold=gold.astype(np.int8), equal=np.zeros(len(left), dtype=bool),
     )  # fmt: skip
     counts = (len(pairs) if all_pairs is None else all_pairs, len(pairs), len(known))
-    write_exploration(folder, Exploration(number, *counts, cutoff=cutoff, times=4.0, seconds=3.2))
+    write_exploration(folder, Exploration(number, *counts, cutoff=cutoff, times=4.0, seconds=3.2, texts=0))
     return next(one for one in rounds_of(engine, project_id) if one.matcher.number == number)
 
 
@@ -65,6 +68,15 @@ SCORED = [(0, 1, 0.9), (0, 2, 0.8), (3, 4, 0.7), (0, 6, 0.65), (6, 7, 0.6), (4, 
 ENTERED: dict[str, Any] = Settings.model_validate({}).model_dump()
 
 
+def make_matches(
+    round_number: int, threshold: float, pairs: int, groups: int, texts: int, reranker: str | None = None
+) -> Matches:
+    """Return the description of connected matches that are not the project's groups."""
+    counts: dict[str, Any] = {"changed": None, "texts": 0, "below": 0, "rows": 0, "left_out": 0, "alike": 0}
+    numbers = round_number, threshold, pairs, groups, texts
+    return Matches("job", *numbers, reranker, *USUAL.words, note="", **counts)
+
+
 def make_preview(
     engine: Engine, project_id: int, matcher: int | None = 2, p: float | None = 0.6, **entered: Any
 ) -> Preview:
@@ -72,7 +84,7 @@ def make_preview(
     with reading(engine) as session:
         left, right = session.scalars(select(Item.id).order_by(Item.id).limit(2)).all()
     made = Preview("preview-1", ENTERED | entered, "uncertainty", matcher, [PreviewPair(left, right, 0.75, p)])
-    write_preview(project_id, made)
+    write_json(preview_path(project_id, made.strategy), made)
     return made
 
 

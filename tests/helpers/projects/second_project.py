@@ -25,6 +25,7 @@ from allpairs.annotate.features.projects import history, lifecycle, list_view, p
 from allpairs.annotate.features.publish import matching, publications
 from allpairs.annotate.features.raters import project_raters
 from allpairs.annotate.features.review import disagreements, split_group
+from allpairs.annotate.features.settings import batch_preview
 from allpairs.annotate.features.studies import rating_export, rating_scores, rating_studies
 from allpairs.annotate.features.texts import change_texts
 from allpairs.annotate.features.webhooks import webhooks
@@ -32,13 +33,15 @@ from allpairs.annotate.frame.access import invitations, people
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.kit.api import Operation
+from allpairs.annotate.kit.jobs import open_jobs, prepared
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.corpus.corpus import Corpus
 from allpairs.db.corpus.item import CorpusItem
 from allpairs.db.domain import AnswerKind, Kind, Role, Settings, Side, Split
+from allpairs.db.projects.jobs import PREVIEW
 from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.studies import CRITERIA
-from allpairs.db.results.suggestions import Asked
+from allpairs.db.results.job_results import PassageQuestion
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Invitation
 from tests.helpers.people import PASSWORD, at
@@ -157,10 +160,10 @@ THERE: Acts = {
     "split_group.undo_split": (
         Right.ADJUDICATE, lambda a: split_group.undo_split(a.engine, a.other.id, WHO, "split-x")
     ),
-    "requests.request_search": (
-        Right.SEE, lambda a: jobs.request_search(a.engine, a.other.id, 0, "x", a.other.items[0], True)
+    "search.request_item_search": (
+        Right.SEE, lambda a: search.request_item_search(a.engine, a.other.id, 0, a.other.items[0])
     ),
-    "requests.request_exploration": (Right.SEE, lambda a: jobs.request_exploration(a.engine, a.other.id, 0)),
+    "prepared.request_exploration": (Right.SEE, lambda a: prepared.request_exploration(a.engine, a.other.id, 0)),
     "list_view.read_overviews": (
         Right.SEE, lambda a: wanted([p for p in list_view.read_overviews(a.engine) if p.sees and p.id == a.other.id])
     ),
@@ -173,15 +176,16 @@ THERE: Acts = {
     "requests.request_audit": (C, lambda a: jobs.request_audit(a.engine, a.other.id, 0)),
     "requests.request_entities": (C, lambda a: jobs.request_entities(a.engine, a.other.id, 0)),
     "requests.request_correction": (C, lambda a: jobs.request_correction(a.engine, a.other.id, 0, 0.2, 0)),
-    "requests.request_preview": (C, lambda a: jobs.request_preview(a.engine, a.other.id, Settings())),
+    "batch_preview.request_preview": (C, lambda a: batch_preview.request_preview(a.engine, a.other.id, {})),
+    "requests.request_apart": (C, lambda a: jobs.request_apart(a.engine, a.other.id, PREVIEW)),
     "requests.request_experiment": (C, lambda a: jobs.request_experiment(a.engine, a.other.id, {})),
     "requests.request_pipeline": (C, lambda a: runs.request_run(a.engine, a.other.id, "few-shot-mining", {}, {})),
     "requests.request_matches": (C, lambda a: jobs.request_matches(a.engine, a.other.id, 0, 0.5)),
     "requests.update_groups": (C, lambda a: jobs.update_groups(a.engine, a.other.id)),
-    "requests.request_suggestions": (
+    "suggested_questions.request_suggestions": (
         C,
-        lambda a: suggested_questions.request_questions(
-            a.engine, a.other.id, Asked(a.other.run, GENERATOR, a.other.items[0])
+        lambda a: suggested_questions.request_suggestions(
+            a.engine, a.other.id, PassageQuestion(a.other.run, GENERATOR, a.other.items[0])
         ),
     ),
     "end_audit.drop_audit_batch": (C, lambda a: end_audit.drop_audit_batch(a.engine, a.other.id)),
@@ -257,7 +261,7 @@ THERE: Acts = {
     "people.end_all_logins": (Right.INSTALL, lambda a: people.end_all_logins(a.engine, a.third, at())),
     "people.enable": (Right.INSTALL, lambda a: people.enable(a.engine, a.third, at())),
     "people.disable": (Right.INSTALL, lambda a: people.disable(a.engine, a.third, at())),
-    "requests.cancel": (C, lambda a: jobs.cancel(a.engine, a.other.open_job)),
+    "open_jobs.cancel": (C, lambda a: open_jobs.cancel(a.engine, a.other.open_job)),
     "rating_studies.remove_study": (C, lambda a: rating_studies.remove_study(a.engine, a.other.id, a.other.study)),
     "experiments.request_encoders": (
         C, lambda a: experiments.request_encoders(a.engine, a.other.id, ["one", "another"])
@@ -296,8 +300,11 @@ HERE: Acts = {
     "projects.update_settings: what is nobody's": (
         Right.INSTALL, lambda a: projects.update_settings(a.engine, a.mine.id, mine_with(a, encoder=str(artifacts())))
     ),
-    "requests.request_preview: an encoder of the other": (
-        C, lambda a: jobs.request_preview(a.engine, a.mine.id, mine_with(a, encoder=a.other.trained))
+    "batch_preview.request_preview: an encoder of the other": (
+        C,
+        lambda a: batch_preview.request_preview(
+            a.engine, a.mine.id, mine_with(a, encoder=a.other.trained).model_dump()
+        ),
     ),
     "requests.request_matches: a re-ranker of the other": (
         C, lambda a: jobs.request_matches(a.engine, a.mine.id, 0, 0.5, f"{a.other.run}/results/reranker")
@@ -326,20 +333,23 @@ HERE: Acts = {
         NOWHERE, lambda a: split_group.split(a.engine, a.mine.id, WHO, [a.other.matched])
     ),
     "pair_reason.reasons: a task": (NOWHERE, lambda a: pair_reason.reasons(a.engine, a.mine.id, a.other.task)),
-    "requests.request_search: a text": (
-        NOWHERE, lambda a: jobs.request_search(a.engine, a.mine.id, 0, "x", a.other.items[0], True)
+    "search.request_item_search: a text": (
+        NOWHERE, lambda a: search.request_item_search(a.engine, a.mine.id, 0, a.other.items[0])
     ),
-    "search.ask_item: a text": (NOWHERE, lambda a: search.ask_item(a.engine, a.mine.id, 0, a.other.items[0])),
-    "search.work: a job": (NOWHERE, lambda a: wanted(search.work(a.engine, a.mine.id, a.other.open_job).job)),
-    "requests.find_job: a job": (NOWHERE, lambda a: wanted(jobs.find_job(a.engine, a.mine.id, a.other.open_job))),
-    "requests.request_suggestions: a run": (
-        NOWHERE,
-        lambda a: jobs.request_suggestions(a.engine, a.mine.id, a.other.run, GENERATOR, a.mine.items[0], 1),
+    "open_jobs.job_progress: a job": (
+        NOWHERE, lambda a: wanted(open_jobs.job_progress(a.engine, a.mine.id, a.other.open_job).job)
     ),
-    "requests.request_suggestions: a text": (
+    "open_jobs.find_job: a job": (NOWHERE, lambda a: wanted(open_jobs.find_job(a.engine, a.mine.id, a.other.open_job))),
+    "suggested_questions.request_suggestions: a run": (
         NOWHERE,
-        lambda a: suggested_questions.request_questions(
-            a.engine, a.mine.id, Asked(a.mine.run, GENERATOR, a.other.items[0])
+        lambda a: suggested_questions.request_suggestions(
+            a.engine, a.mine.id, PassageQuestion(a.other.run, GENERATOR, a.mine.items[0])
+        ),
+    ),
+    "suggested_questions.request_suggestions: a text": (
+        NOWHERE,
+        lambda a: suggested_questions.request_suggestions(
+            a.engine, a.mine.id, PassageQuestion(a.mine.run, GENERATOR, a.other.items[0])
         ),
     ),
     "runs.run_output: a run": (NOWHERE, lambda a: runs.run_output(a.engine, a.mine.id, a.other.run, PAIRS)),

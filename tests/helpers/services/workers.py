@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import Engine
 
-from allpairs.annotate.kit.jobs.requests import closing_client
+from allpairs.annotate.kit.jobs.open_jobs import closing_client
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job
 from tests.helpers.machine import ROOT

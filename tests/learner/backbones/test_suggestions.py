@@ -9,11 +9,13 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.features.papers import suggested_questions
-from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import open_jobs as jobs
 from allpairs.db.errors import InputError
+from allpairs.db.files.json_file import write_json
 from allpairs.db.projects.jobs import SUGGEST, add_job
-from allpairs.db.results.pipelines import ARTIFACTS, pipeline_folder, read_artifacts, results_folder
-from allpairs.db.results.suggestions import Asked, Suggestion, read_suggestions, write_suggestions
+from allpairs.db.results.job_results import PassageQuestion, Suggestion
+from allpairs.db.results.pipelines import ARTIFACTS, pipeline_folder, results_folder, run_outputs
+from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item
 from allpairs.learner.backbones.generator import load_generator, nll
@@ -44,7 +46,7 @@ def project(engine: Engine, home: Path) -> int:
 
 
 def add_generator(path: str, **about: str) -> None:
-    made = [*read_artifacts("r")[:NUMBER], {"kind": "generator", "title": "Generator", "path": path, "about": about}]
+    made = [*run_outputs("r")[:NUMBER], {"kind": "generator", "title": "Generator", "path": path, "about": about}]
     (results_folder("r") / ARTIFACTS).write_text(json.dumps(made))
 
 
@@ -54,10 +56,10 @@ def passages(engine: Engine, project_id: int) -> list[int]:
         return list(session.scalars(mine.order_by(Item.id)))
 
 
-def run(engine: Engine, project_id: int, asked: Asked) -> str:
+def run(engine: Engine, project_id: int, asked: PassageQuestion) -> str:
     with writing(engine) as session:
         job_id = add_job(session, project_id, SUGGEST).id
-    return steps.ask(job_id, project_id, asked.run_id, asked.number, asked.item_id, 3)
+    return steps.ask_generator(job_id, project_id, asked.run_id, asked.number, asked.item_id, 3)
 
 
 def test_suggestions_differ_and_the_likeliest_comes_first(project: int) -> None:
@@ -90,27 +92,27 @@ def test_a_prompt_is_no_longer_than_the_network_reads(tmp_path: Path) -> None:
 
 
 def test_the_job_leaves_questions_in_the_runs_folder(engine: Engine, project: int) -> None:
-    asked = Asked("r", NUMBER, passages(engine, project)[0])
-    assert read_suggestions(asked) is None
+    asked = PassageQuestion("r", NUMBER, passages(engine, project)[0])
+    assert read_result(asked.path, list[Suggestion]) is None
     assert run(engine, project, asked) == "3 questions"
-    found = read_suggestions(asked)
+    found = read_result(asked.path, list[Suggestion])
     assert found is not None and len(found) == 3 and asked.path.is_relative_to(pipeline_folder("r"))
     add_generator("results/generator", reads="red dogs {passage}")  # what it reads is another text then
     run(engine, project, asked)
-    assert read_suggestions(asked) != found
+    assert read_result(asked.path, list[Suggestion]) != found
 
 
 def test_what_is_not_there_is_refused(engine: Engine, project: int) -> None:
     other = make_project(engine, ["a", "b"], name="Other")
     item = passages(engine, project)[0]
     with pytest.raises(InputError, match="made no generator"):
-        run(engine, project, Asked("r", 1, item))
+        run(engine, project, PassageQuestion("r", 1, item))
     with pytest.raises(InputError, match="not in the project"):
-        run(engine, other, Asked("r", NUMBER, item))
+        run(engine, other, PassageQuestion("r", NUMBER, item))
     with pytest.raises(InputError, match="not a generator"):
-        suggested_questions.request_questions(engine, project, Asked("r", 1, item))
+        suggested_questions.request_suggestions(engine, project, PassageQuestion("r", 1, item))
     with pytest.raises(InputError, match="no run r"):
-        suggested_questions.request_questions(engine, other, Asked("r", NUMBER, item))
+        suggested_questions.request_suggestions(engine, other, PassageQuestion("r", NUMBER, item))
 
 
 def test_passages_are_found_by_their_words(engine: Engine, project: int) -> None:
@@ -124,10 +126,11 @@ def test_passages_are_found_by_their_words(engine: Engine, project: int) -> None
 def page(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return the page with the generator's section open; the queue only records requests."""
 
-    def request(engine: Engine, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
-        return add_row(engine, project_id, f"ask-{item_id}-{n}", kind=SUGGEST)
+    def request(engine: Engine, project_id: int, kind: str, *arguments: int, **options: object) -> str:
+        _, _, item_id, count = arguments
+        return add_row(engine, project_id, f"ask-{item_id}-{count}", kind=kind)
 
-    monkeypatch.setattr(suggested_questions, "request_suggestions", request)
+    monkeypatch.setattr(suggested_questions, "request_apart", request)
     page = open_page()
     page.session_state[f"suggest_r_{NUMBER}"] = True
     return page.run()
@@ -142,8 +145,9 @@ def test_a_passage_is_chosen_and_its_questions_read(engine: Engine, project: int
     assert [bar.proto.text for bar in page.get("progress")] == ["Asking: waiting for a worker"]
     with writing(engine) as session:
         session.merge(jobs.Job(id=f"ask-{item}-5", project_id=project, kind=SUGGEST, state="done"))
-    write_suggestions(
-        Asked("r", NUMBER, item), [Suggestion("what do hens lay", 1.2), Suggestion("who lays *eggs*", 2.0)]
+    write_json(
+        PassageQuestion("r", NUMBER, item).path,
+        [Suggestion("what do hens lay", 1.2), Suggestion("who lays *eggs*", 2.0)],
     )
     page.run()
     shown = "\n".join(element.value for element in page.markdown)

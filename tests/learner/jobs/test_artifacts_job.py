@@ -14,7 +14,7 @@ from allpairs.annotate.features.label.pair_reason import read_score
 from allpairs.annotate.features.projects.lifecycle import holdings
 from allpairs.annotate.features.projects.projects import delete_project
 from allpairs.annotate.features.publish.model_export import matcher_archive
-from allpairs.annotate.kit.jobs.prepared import best_pairs, rounds_of
+from allpairs.annotate.kit.jobs.prepared import prepared_best_pairs, rounds_of
 from allpairs.db.files.artifacts import publish_files, store
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.progress import no_progress
@@ -66,7 +66,7 @@ def test_a_round_goes_on_elsewhere_and_the_app_has_its_model(
     known = newest(engine, project_id)[1][0]
     assert read_score(first, known.left_id, known.right_id) is None  # nobody had labelled it
     explored = next(one for one in rounds_of(engine, project_id) if one.exploration is not None)
-    assert explored.exploration and len(best_pairs(explored)) == explored.exploration.kept
+    assert explored.exploration and len(prepared_best_pairs(explored)) == explored.exploration.kept
     assert holdings(engine, project_id).folder_bytes > 100_000
     assert list(problems(engine)) == []
 

@@ -17,7 +17,7 @@ from allpairs.annotate.features.groups.groups import answered_pairs, groups_of_m
 from allpairs.annotate.features.groups.kept_groups import read_groups
 from allpairs.annotate.features.labels.export import export_labels, page_of_labels
 from allpairs.annotate.features.labels.formats import Form
-from allpairs.annotate.kit.jobs.prepared import best_pairs, rounds_of
+from allpairs.annotate.kit.jobs.prepared import prepared_best_pairs, rounds_of
 from allpairs.db.domain import AnswerKind, Kind, Side
 from allpairs.db.projects.jobs import EXPLORE, MATCHES, add_job
 from allpairs.db.results.matches import read_matches
@@ -25,6 +25,7 @@ from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Identifier, Item
 from allpairs.learner.jobs import explore
 from allpairs.learner.jobs import matches as steps
+from allpairs.learner.light.groups.grouping import USUAL
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import run, texts
 
@@ -49,7 +50,7 @@ def project(engine: Engine, encoder: Path, request: pytest.FixtureRequest) -> in
     with writing(engine) as session:
         jobs = [add_job(session, project_id, kind).id for kind in (EXPLORE, MATCHES)]
     explore.prepare(jobs[0], project_id, 0)
-    steps.find_matches(jobs[1], project_id, 0, -1.0)
+    steps.find_matches(jobs[1], project_id, 0, -1.0, None, *USUAL.words)
     return project_id
 
 
@@ -93,7 +94,7 @@ def test_every_id_of_a_project_goes_out_once(engine: Engine, project: int, tmp_p
     assert {tuple(row[name] for name in names) for row in read(file)} == {
         tuple(row[name] for name in names) for row in exported
     }
-    best = best_pairs(round_)
+    best = prepared_best_pairs(round_)
     answered = answered_pairs(engine, round_, best)
     above = matches_at(best, -1.0, answered)
     assert len(above) == about.pairs

@@ -9,12 +9,22 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.kit.jobs.prepared import Known, Round, Scored, best_pairs, known_pairs, probability, rounds_of
-from allpairs.annotate.kit.jobs.requests import cancel
+from allpairs.annotate.kit.jobs.open_jobs import cancel
+from allpairs.annotate.kit.jobs.prepared import (
+    ExploredRound,
+    Known,
+    Scored,
+    known_pairs,
+    prepared_best_pairs,
+    probability,
+    rounds_of,
+)
 from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import EXPLORE, SEARCH, add_job
-from allpairs.db.results.explorations import Search, exploration_folder, read_search
+from allpairs.db.results.explorations import exploration_folder
+from allpairs.db.results.job_results import Search, search_path
+from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Gold, Item
 from allpairs.learner.jobs import explore as steps
@@ -45,7 +55,7 @@ def trained(engine: Engine, encoder: Path) -> int:
     return make_quick(engine, encoder)
 
 
-def prepare(engine: Engine, project_id: int, number: int = 1) -> Round:
+def prepare(engine: Engine, project_id: int, number: int = 1) -> ExploredRound:
     with writing(engine) as session:
         job_id = add_job(session, project_id, EXPLORE).id
     steps.prepare(job_id, project_id, number)
@@ -57,8 +67,8 @@ def prepare(engine: Engine, project_id: int, number: int = 1) -> Round:
 def find(engine: Engine, project_id: int, text: str, item_id: int | None = None, number: int = 1) -> Search:
     with writing(engine) as session:
         job_id = add_job(session, project_id, SEARCH).id
-    search.find(job_id, project_id, number, text, item_id, True)
-    found = read_search(project_id, job_id)
+    search.find_nearest(job_id, project_id, number, text, item_id, True)
+    found = read_result(search_path(project_id, job_id), Search)
     assert found is not None
     return found
 
@@ -87,7 +97,7 @@ def test_all_pairs_of_all_items_by_the_models_scores(engine: Engine, trained: in
     before = rows(engine)
     found = prepare(engine, trained, number)
     assert rows(engine) == before
-    expected, scored = cosines(engine, number), best_pairs(found)
+    expected, scored = cosines(engine, number), prepared_best_pairs(found)
     assert as_dict(scored) == pytest.approx(expected, abs=1e-5)
     assert scored.score.tolist() == sorted(scored.score.tolist(), reverse=True)
     assert found.exploration is not None
@@ -99,7 +109,7 @@ def test_only_the_best_are_kept(engine: Engine, trained: int, monkeypatch: pytes
     monkeypatch.setattr(steps, "MOST_PAIRS", 50)
     found = prepare(engine, trained)
     expected = sorted(cosines(engine).values(), reverse=True)[:50]
-    np.testing.assert_allclose(best_pairs(found).score, expected, atol=1e-5)
+    np.testing.assert_allclose(prepared_best_pairs(found).score, expected, atol=1e-5)
     assert found.exploration is not None and (found.exploration.kept, found.exploration.pairs) == (50, 435)
 
 
@@ -108,7 +118,7 @@ def test_two_lists_make_pairs_of_left_and_right(engine: Engine, encoder: Path) -
     run(engine, project_id)
     found = prepare(engine, project_id, 0)
     ids = item_ids(engine)
-    assert set(best_pairs(found).pairs) == set(itertools.product(ids[:8], ids[8:]))
+    assert set(prepared_best_pairs(found).pairs) == set(itertools.product(ids[:8], ids[8:]))
     assert found.exploration is not None and found.exploration.times == 1
 
 
@@ -154,8 +164,8 @@ def test_an_older_round_is_encoded_again_once(engine: Engine, trained: int, monk
     newest_one, older = prepare(engine, trained, 2), prepare(engine, trained, 1)
     prepare(engine, trained, 1)
     assert loaded == [str(artifacts() / str(older.matcher.folder))]
-    assert as_dict(best_pairs(newest_one)) == pytest.approx(cosines(engine, 2), abs=1e-5)
-    assert as_dict(best_pairs(older)) == pytest.approx(cosines(engine, 1), abs=1e-5)
+    assert as_dict(prepared_best_pairs(newest_one)) == pytest.approx(cosines(engine, 2), abs=1e-5)
+    assert as_dict(prepared_best_pairs(older)) == pytest.approx(cosines(engine, 1), abs=1e-5)
 
 
 def test_explorations_stay_with_their_matcher(engine: Engine, trained: int) -> None:
@@ -187,7 +197,7 @@ def test_preparing_obeys_a_cancel(engine: Engine, trained: int, monkeypatch: pyt
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_typed_text_finds_what_its_item_finds(engine: Engine, encoder: Path, number: int) -> None:
     project_id = make_quick(engine, encoder, hubness=0.25, lexical=True)
-    scored = as_dict(best_pairs(prepare(engine, project_id, number)))
+    scored = as_dict(prepared_best_pairs(prepare(engine, project_id, number)))
     ids = item_ids(engine)
     own = find(engine, project_id, "", ids[4], number)
     expected = {(pair[0] + pair[1] - ids[4]): score for pair, score in scored.items() if ids[4] in pair}

@@ -1,6 +1,5 @@
 """The job `matches`: which pairs it writes, that labels override the model, and the groups."""
 
-import json
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -109,7 +108,7 @@ def test_a_reranker_orders_the_pairs_and_changes_none(
     plain = rows(project, PAIRS)
     with writing(engine) as session:
         job_id = add_job(session, project, MATCHES).id
-    steps.find_matches(job_id, project, 1, 0.2, "run-1/model")
+    steps.find_matches(job_id, project, 1, 0.2, "run-1/model", *USUAL.words)
     found = rows(project, PAIRS)
     scores = [float(str(row.pop("rerank"))) for row in found]
     assert len(found) > 10 and scores == sorted(scores, reverse=True) and len(set(scores)) > 1
@@ -120,7 +119,7 @@ def test_a_reranker_orders_the_pairs_and_changes_none(
     assert about is not None and about.reranker == "run-1/model"
     monkeypatch.setattr(steps, "MOST_READ", 10)
     with pytest.raises(InputError, match="at most 10"):
-        steps.find_matches(job_id, project, 1, 0.2, "run-1/model")
+        steps.find_matches(job_id, project, 1, 0.2, "run-1/model", *USUAL.words)
 
 
 def test_groups_are_what_pairs_connect(engine: Engine, project: int) -> None:
@@ -265,13 +264,6 @@ def test_groups_that_cannot_be_made_are_refused_before_the_work(
     for number, how in ((0, Clustering.CORRELATION), (1, Clustering.ONE_TO_ONE)):
         with pytest.raises(InputError, match="groups need"):
             find(engine, project, number, 0.5, Grouping(how))
-
-
-def test_what_earlier_versions_wrote_is_read(project: int) -> None:
-    with writing_matches(project) as folder:
-        about = {"job_id": "a", "matcher": 1, "threshold": 0.5, "pairs": 1, "groups": 1, "grouped": 2}
-        (folder / "about.json").write_text(json.dumps(about))
-    assert read_matches(project) == Matches("a", 1, 0.5, 1, 1, 2, None, "connected", "central", "")
 
 
 def test_labels_go_before_known_pairs(engine: Engine, project: int) -> None:

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.kit.jobs.requests import cancel
+from allpairs.annotate.kit.jobs.open_jobs import cancel
 from allpairs.db.domain import HALF_SPREAD_STRATEGY, Settings
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import PREVIEW, add_job
-from allpairs.db.results.previews import Preview, read_preview
+from allpairs.db.results.job_results import Preview, preview_path
+from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Answer, Project, StoredModel
 from allpairs.learner.jobs import preview as steps
@@ -51,7 +52,7 @@ def preview(engine: Engine, project_id: int, **entered: Any) -> Preview:
         job_id = add_job(session, project_id, PREVIEW).id
         settings = session.get_one(Project, project_id).settings | entered
     steps.choose_pairs(job_id, project_id, settings)
-    found = read_preview(project_id, settings["strategy"])
+    found = read_result(preview_path(project_id, settings["strategy"]), Preview)
     assert found is not None
     assert (found.job_id, found.settings) == (job_id, settings)
     return found
@@ -140,7 +141,7 @@ def test_previews_are_gone_when_the_next_round_is_made(engine: Engine, trained: 
     preview(engine, trained)
     answer_batch(engine, trained, half)
     run(engine, trained)
-    assert read_preview(trained, "uncertainty") is None
+    assert read_result(preview_path(trained, "uncertainty"), Preview) is None
 
 
 def test_few_pairs_make_a_short_preview_and_none_an_empty_one(engine: Engine, encoder: Path) -> None:
@@ -159,7 +160,7 @@ def test_a_preview_obeys_a_cancel(engine: Engine, project: int, monkeypatch: pyt
     cancel(engine, job_id)
     with pytest.raises(Cancelled):
         steps.choose_pairs(job_id, project, settings)
-    assert read_preview(project, "uncertainty") is None
+    assert read_result(preview_path(project, "uncertainty"), Preview) is None
 
 
 def test_an_encoder_that_cannot_be_had_is_said(engine: Engine, project: int) -> None:

@@ -9,14 +9,16 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs import Matcher
-from allpairs.annotate.kit.jobs.prepared import best_pairs, rounds_of
+from allpairs.annotate.kit.jobs.prepared import prepared_best_pairs, rounds_of
 from allpairs.db.projects.jobs import EXPLORE, MATCHES, SEARCH, add_job
-from allpairs.db.results.explorations import read_search
+from allpairs.db.results.job_results import Search, search_path
 from allpairs.db.results.matches import PAIRS, folder_of_matches
+from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Evaluation, Gold, Item
 from allpairs.learner.jobs import explore, matches, search
 from allpairs.learner.jobs.data import stored_rescored
+from allpairs.learner.light.groups.grouping import USUAL
 from allpairs.learner.metrics.average_precision import average_precision, curve_from_scores
 from allpairs.learner.second_stage.second_stage import SEAM
 from tests.helpers.factories import make_project
@@ -67,19 +69,19 @@ def test_every_page_shows_the_models_own_score(
     with writing(engine) as session:
         jobs = [add_job(session, project, kind).id for kind in (EXPLORE, MATCHES, SEARCH)]
     explore.prepare(jobs[0], project, 1)
-    found = best_pairs(next(one for one in rounds_of(engine, project) if one.matcher.number == 1))
+    found = prepared_best_pairs(next(one for one in rounds_of(engine, project) if one.matcher.number == 1))
     left, right = zip(*found.pairs, strict=True)
     scores = model.score([of[item] for item in left], [of[item] for item in right])
     assert len(found.pairs) == 60 * 59 / 2 and found.score == pytest.approx(scores, abs=1e-5)
     threshold = float(np.quantile(scores, 0.9))
-    matches.find_matches(jobs[1], project, 1, threshold)
+    matches.find_matches(jobs[1], project, 1, threshold, None, *USUAL.words)
     table = pq.read_table(folder_of_matches(project) / PAIRS).to_pylist()
     assert [row["score"] for row in table] == pytest.approx(
         model.score([row["text1"] for row in table], [row["text2"] for row in table]), abs=1e-5
     )
     item = list(of)[50]
-    search.find(jobs[2], project, 1, "", item, True)
-    asked = read_search(project, jobs[2])
+    search.find_nearest(jobs[2], project, 1, "", item, True)
+    asked = read_result(search_path(project, jobs[2]), Search)
     assert asked is not None and len(asked.hits) == 59
     wanted = [float(model.score([of[min(item, hit.item_id)]], [of[max(item, hit.item_id)]])[0]) for hit in asked.hits]
     assert [hit.score for hit in asked.hits] == pytest.approx(wanted, abs=1e-5)
@@ -89,8 +91,8 @@ def test_every_page_shows_the_models_own_score(
 def test_a_search_says_what_each_part_adds(engine: Engine, project: int) -> None:
     with writing(engine) as session:
         job_id = add_job(session, project, SEARCH).id
-    search.find(job_id, project, 1, "", list(all_texts(engine))[50], True)
-    asked = read_search(project, job_id)
+    search.find_nearest(job_id, project, 1, "", list(all_texts(engine))[50], True)
+    asked = read_result(search_path(project, job_id), Search)
     assert asked is not None and [bool(hit.why) for hit in asked.hits] == [True] * 20 + [False] * 39
     layer = matcher_of(engine, 1)
     assert layer.w is not None and layer.b is not None

@@ -11,12 +11,13 @@ from sqlalchemy import Engine, select
 
 from allpairs import Matcher
 from allpairs.annotate.features.texts import change_texts
-from allpairs.annotate.kit.jobs.prepared import best_pairs, known_pairs, rounds_of
+from allpairs.annotate.kit.jobs.prepared import known_pairs, prepared_best_pairs, rounds_of
 from allpairs.db.errors import InputError
 from allpairs.db.progress import no_progress
 from allpairs.db.projects.jobs import EXPLORE, MATCHES, SEARCH, add_job
-from allpairs.db.results.explorations import read_search
+from allpairs.db.results.job_results import Search, search_path
 from allpairs.db.results.matches import PAIRS, folder_of_matches
+from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import Identifier, Item, StoredModel
 from allpairs.learner.jobs import explore, matches, search
@@ -158,7 +159,7 @@ def test_withdrawn_texts_are_in_no_match_exploration_or_search(engine: Engine, p
     gone = items_of(engine, GONE)
     explore.prepare(job(engine, project, EXPLORE), project, 1)
     found = next(one for one in rounds_of(engine, project) if one.matcher.number == 1)
-    listed = {item for pair in best_pairs(found).pairs for item in pair}
+    listed = {item for pair in prepared_best_pairs(found).pairs for item in pair}
     assert not listed & gone and items_of(engine, list(NEW)) <= listed
     known = known_pairs(found)
     assert len(known.label) and not {item for pair in known.scored.pairs for item in pair} & gone
@@ -167,11 +168,11 @@ def test_withdrawn_texts_are_in_no_match_exploration_or_search(engine: Engine, p
     names = {name for row in rows for name in (row["id1"], row["id2"])}
     assert not names & set(GONE) and set(NEW) <= names
     asked = job(engine, project, SEARCH)
-    search.find(asked, project, 1, "word00 of the", None, True)
-    hits = read_search(project, asked)
+    search.find_nearest(asked, project, 1, "word00 of the", None, True)
+    hits = read_result(search_path(project, asked), Search)
     assert hits is not None and not {hit.item_id for hit in hits.hits} & gone
     with pytest.raises(InputError, match="any more"):
-        search.find(asked, project, 1, "", min(gone), True)
+        search.find_nearest(asked, project, 1, "", min(gone), True)
 
 
 def test_a_round_goes_on_with_the_texts_that_it_began_with(engine: Engine, project: int, tmp_path: Path) -> None:

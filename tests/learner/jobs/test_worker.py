@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import InternalError
 
-from allpairs.annotate.kit.jobs.requests import cancel, request_audit, request_matches, request_round, workers
+from allpairs.annotate.kit.jobs.open_jobs import cancel, workers
+from allpairs.annotate.kit.jobs.requests import request_audit, request_matches, request_round
 from allpairs.db.domain import Queue
 from allpairs.db.projects.jobs import remove_worker
 from allpairs.db.schema.engine import artifacts, make_engine, reading, writing

@@ -1,23 +1,26 @@
 """All matches of a project: the search that a person asks for, its progress, the files."""
 
+from functools import partial
+
 import streamlit as st
 
 from allpairs.annotate.features.download import match_export
-from allpairs.annotate.features.download.match_export import MatchWork
+from allpairs.annotate.features.download.match_export import SearchChoices
 from allpairs.annotate.features.download.routes import matches_address
 from allpairs.annotate.features.quality.rounds import round_name
 from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.jobs.open_jobs import newest_progress
 from allpairs.annotate.kit.text.clusterings import TITLES
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.clusterings import choose_clustering
 from allpairs.annotate.kit.ui.errors import told
-from allpairs.annotate.kit.ui.job_status import UPDATE_SECONDS, failure, progress
+from allpairs.annotate.kit.ui.job_status import watch
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.corpus.equal_texts import MOST_ID_PAIRS
 from allpairs.db.domain import Clustering, Representative
-from allpairs.db.projects.jobs import OPEN
-from allpairs.db.results.matches import Matches
+from allpairs.db.projects.jobs import MATCHES
+from allpairs.db.results.matches import Matches, read_matches
 from allpairs.learner.light.groups.grouping import Grouping
 
 EXPLANATION = (
@@ -33,30 +36,19 @@ SUFFIXES = {"csv": "CSV", "parquet": "Parquet"}
 
 def match_search(project_id: int) -> None:
     """Draw the search for matches, its progress, and the files that the last one made."""
-    job = match_export.match_work(engine(), project_id).job
-    under_way = job is not None and job.state in OPEN
-    st.fragment(_search, run_every=UPDATE_SECONDS if under_way else None)(project_id, under_way)
-
-
-def _search(project_id: int, was_under_way: bool) -> None:
-    work = match_export.match_work(engine(), project_id)
     st.caption(EXPLANATION)
-    if work.job is not None and work.job.state in OPEN:
-        progress(work.job, "Matches: ")
-    elif was_under_way:
-        st.rerun()  # it has ended: stop polling
-    elif work.thresholds:
-        _ask(project_id, work)
-        if work.job is not None and work.job.state == "failed":
-            failure(work.job)
-    else:
-        st.caption("There is no round yet. The first job makes one.")
-    if work.result is not None:
-        _files(project_id, work.result, work.texts)
+    watch(partial(newest_progress, engine(), project_id, MATCHES), "Matches: ", partial(_ask, project_id))
+    matches = read_matches(project_id)
+    if matches is not None:
+        _files(project_id, matches)
 
 
-def _ask(project_id: int, work: MatchWork) -> None:
+def _ask(project_id: int) -> None:
     """Draw the choice of a round and a threshold, and the button."""
+    work = match_export.search_choices(engine(), project_id)
+    if not work.thresholds:
+        st.caption("There is no round yet. The first job makes one.")
+        return
     newest = max(work.thresholds)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         rounds = list(work.thresholds)
@@ -102,7 +94,7 @@ def _order(project_id: int) -> str | None:
     return chosen
 
 
-def _grouping(work: MatchWork, has_p: bool) -> Grouping:
+def _grouping(work: SearchChoices, has_p: bool) -> Grouping:
     """Draw the choices of the clustering and of the text that stands for each group."""
     clustering = choose_clustering(work.kind, has_p, "match_groups")
     stands = {"Most central": (Representative.CENTRAL, ""), "Longest": (Representative.LONGEST, "")}
@@ -133,7 +125,7 @@ def _apart(result: Matches) -> list[str]:
     return words
 
 
-def _files(project_id: int, result: Matches, texts: int) -> None:
+def _files(project_id: int, result: Matches) -> None:
     """Draw what the last search found, and its files."""
     model = round_name(result.matcher)
     order = ", ordered by a re-ranker" if result.reranker else ""
@@ -146,7 +138,7 @@ def _files(project_id: int, result: Matches, texts: int) -> None:
         st.caption(f"Changed groups of the project: {result.changed:,}. See Explore → Groups.")
     if result.note:
         st.caption(literal(result.note))
-    if result.texts != texts:
+    if result.texts != match_export.texts_version(engine(), project_id):
         st.caption("The project's texts have changed since. Find the matches again to include the changes.")
     with st.container(horizontal=True):
         for table in match_export.COLUMNS:

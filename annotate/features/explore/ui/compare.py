@@ -11,7 +11,7 @@ from allpairs.annotate.features.explore.ui.round import choose_round, preparatio
 from allpairs.annotate.features.label.ui.pair_view import pair_rows
 from allpairs.annotate.features.quality.rounds import round_name
 from allpairs.annotate.kit.jobs import prepared
-from allpairs.annotate.kit.jobs.prepared import Round, shown_pairs
+from allpairs.annotate.kit.jobs.prepared import ExploredRound, shown_pairs
 from allpairs.annotate.kit.ui.figure import figure, table_behind
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.projects.items import item_texts
@@ -24,7 +24,7 @@ LEAST = 0.0005  # the least change of p that is visible with three decimals
 TABLE = 200  # rows of the table behind the plot
 
 
-def compare_view(project_id: int, first_round: Round) -> None:
+def compare_view(project_id: int, first_round: ExploredRound) -> None:
     """Draw the comparison of this round with another one."""
     trained = [round_ for round_ in prepared.rounds_of(engine(), project_id) if round_.matcher.w is not None]
     if len(trained) < NEEDED:
@@ -35,7 +35,7 @@ def compare_view(project_id: int, first_round: Round) -> None:
         st.info(UNTRAINED, icon=":material/info:")
         return
     comparable = [round_ for round_ in trained if round_.matcher.number != first_round.matcher.number]
-    second_round = choose_round(project_id, comparable, "Compared with", f"compare_{first_round.matcher.number}")
+    second_round = choose_round(project_id, comparable, "ComparedPairs with", f"compare_{first_round.matcher.number}")
     lacking = next((round_ for round_ in (first_round, second_round) if round_.exploration is None), None)
     preparation(project_id, lacking or first_round)
     if lacking is not None:
@@ -49,7 +49,7 @@ def _so_far(rounds: int) -> str:
 
 
 @st.fragment
-def _differences(project_id: int, earlier: Round, later: Round) -> None:
+def _differences(project_id: int, earlier: ExploredRound, later: ExploredRound) -> None:
     compared = _compared(f"{earlier.folder} {earlier.exploration} {later.folder} {later.exploration}", earlier, later)
     names = round_name(earlier.matcher.number), round_name(later.matcher.number)
     if np.abs(compared.change).max(initial=0.0) < LEAST:
@@ -72,7 +72,7 @@ def _change(before: float, after: float, bound: bool) -> str:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _compared(key: str, _earlier: Round, _later: Round) -> ComparedPairs:
+def _compared(key: str, _earlier: ExploredRound, _later: ExploredRound) -> ComparedPairs:
     """Return the two rounds compared, cached by key, which names the prepared files of both."""
     return exploring_compare.compare_rounds(_earlier, _later)
 

@@ -15,7 +15,7 @@ from allpairs.annotate.features.label.last_answer import state_of_labels
 from allpairs.annotate.features.label.ui.pair_view import pair_rows
 from allpairs.annotate.features.quality.rounds import DIGITS
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.kit.jobs.prepared import Round, Scored, best_pairs, probability, shown_pairs
+from allpairs.annotate.kit.jobs.prepared import ExploredRound, Scored, prepared_best_pairs, probability, shown_pairs
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.figure import figure
 from allpairs.annotate.kit.ui.state import engine, may
@@ -26,9 +26,9 @@ STEP = 10**-DIGITS
 
 
 @st.fragment
-def matches_view(project_id: int, round_: Round) -> None:
+def matches_view(project_id: int, round_: ExploredRound) -> None:
     """Draw the matches of the round."""
-    scored = best_pairs(round_)
+    scored = prepared_best_pairs(round_)
     if not len(scored):
         st.info("There are no pairs. The project needs at least two texts.", icon=":material/inbox:")
         return
@@ -42,23 +42,23 @@ def matches_view(project_id: int, round_: Round) -> None:
     _table(project_id, round_, above, threshold)
 
 
-def answered_now(round_: Round, scored: Scored) -> Answered:
+def answered_now(round_: ExploredRound, scored: Scored) -> Answered:
     """Return what people say of pairs now; read anew after each answer, not at each move of the slider."""
     return _answered(prepared_state(round_), round_, scored)
 
 
-def prepared_state(round_: Round) -> str:
+def prepared_state(round_: ExploredRound) -> str:
     """Return what names a round's pairs as they are: what is prepared, the last answer, and the texts."""
     last, texts = state_of_labels(engine(), round_.matcher.project_id)
     return f"{round_.folder} {round_.exploration} {last} {texts}"
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def _answered(state: str, _round: Round, _scored: Scored) -> Answered:
+def _answered(state: str, _round: ExploredRound, _scored: Scored) -> Answered:
     return answered_pairs(engine(), _round, _scored)
 
 
-def threshold_slider(round_: Round, scored: Scored, key: str) -> float:
+def threshold_slider(round_: ExploredRound, scored: Scored, key: str) -> float:
     """Draw the slider; return the chosen threshold, within the range of the scores (sorted, best first)."""
     low, high = matches.worth_a_look(round_, scored)
     low = floor(low / STEP) * STEP
@@ -88,7 +88,7 @@ def _apart(above: Scored, threshold: float, several: int) -> list[str]:
     return words
 
 
-def expectation(round_: Round, scored: Scored, above: Scored, threshold: float) -> None:
+def expectation(round_: ExploredRound, scored: Scored, above: Scored, threshold: float) -> None:
     """Draw the number of matches, and the precision and recall that the stored evaluation estimates for them."""
     evaluation = round_.evaluation
     expected = matches.expected_at(evaluation, threshold) if evaluation else None
@@ -105,7 +105,7 @@ def expectation(round_: Round, scored: Scored, above: Scored, threshold: float) 
     st.caption(" ".join(_words(round_, expected, matches.mean_p(round_, above, threshold))))
 
 
-def _lowest(round_: Round, scored: Scored) -> float:
+def _lowest(round_: ExploredRound, scored: Scored) -> float:
     """Return the score down to which the list is complete; pairs that score lower were not kept."""
     exploration = round_.exploration
     return -1e9 if exploration is None or exploration.kept == exploration.pairs else float(scored.score[-1])
@@ -115,7 +115,7 @@ def _at_most(precision: float, beyond: bool) -> str:
     return f"{'≤ ' if beyond else ''}{precision:.1%}"
 
 
-def _words(round_: Round, expected: matches.Expected | None, mean: float | None) -> list[str]:
+def _words(round_: ExploredRound, expected: matches.Expected | None, mean: float | None) -> list[str]:
     """Return what the figures mean, and how far they can be trusted. mean: probability of the model's matches."""
     evaluation = round_.evaluation
     model_estimate = (
@@ -146,14 +146,14 @@ def _interval(expected: matches.Expected) -> str:
     return f" (95% interval of precision: {expected.low:.1%} to {expected.high:.1%})"
 
 
-def _curve(round_: Round, evaluation: Evaluation, scored: Scored, threshold: float) -> None:
+def _curve(round_: ExploredRound, evaluation: Evaluation, scored: Scored, threshold: float) -> None:
     low, high = matches.worth_a_look(round_, scored)
     table = matches.curve_table(evaluation, low, high)
     if len(table) > 1:
         figure(threshold_chart(table, threshold, low, max(high, threshold)), describe_thresholds(table))
 
 
-def _table(project_id: int, round_: Round, above: Scored, threshold: float) -> None:
+def _table(project_id: int, round_: ExploredRound, above: Scored, threshold: float) -> None:
     """Draw one page of the matches, best first, and for those who may export, the download of all of them."""
     if not len(above):
         st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
@@ -188,7 +188,7 @@ def paged(length: int, key: str, page_size: int = PAGE_SIZE, order: str = "best 
     return page - 1
 
 
-def _csv(round_: Round, threshold: float, name: str) -> bytes:
+def _csv(round_: ExploredRound, threshold: float, name: str) -> bytes:
     with TemporaryDirectory(prefix="allpairs-") as folder:
         path = Path(folder) / name
         matches.write_round_matches(engine(), round_, threshold, path)

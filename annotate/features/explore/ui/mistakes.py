@@ -6,7 +6,7 @@ from allpairs.annotate.features.explore import compare as mistakes
 from allpairs.annotate.features.explore.ui.matches import paged
 from allpairs.annotate.features.label.ui.pair_view import pair_rows
 from allpairs.annotate.features.quality.rounds import threshold
-from allpairs.annotate.kit.jobs.prepared import Round, known_pairs, shown_pairs
+from allpairs.annotate.kit.jobs.prepared import ExploredRound, known_pairs, shown_pairs
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.state import engine
 
@@ -25,7 +25,7 @@ NONE = {
 
 
 @st.fragment
-def mistakes_view(project_id: int, round_: Round) -> None:
+def mistakes_view(project_id: int, round_: ExploredRound) -> None:
     """Draw the pairs that the round gets most wrong."""
     known = known_pairs(round_)
     kind = st.segmented_control(

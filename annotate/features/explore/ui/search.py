@@ -9,23 +9,25 @@ from allpairs.annotate.features.explore.ui.round import cost
 from allpairs.annotate.features.label.ui.pair_view import pair_rows, why_so
 from allpairs.annotate.features.quality.rounds import round_name
 from allpairs.annotate.kit.jobs import prepared
-from allpairs.annotate.kit.jobs.prepared import Round
+from allpairs.annotate.kit.jobs.open_jobs import job_progress
+from allpairs.annotate.kit.jobs.prepared import ExploredRound
 from allpairs.annotate.kit.text.formatting import beginning, literal
 from allpairs.annotate.kit.text.measures import score_in_words
 from allpairs.annotate.kit.ui.drafts import DRAFT
 from allpairs.annotate.kit.ui.errors import told
-from allpairs.annotate.kit.ui.job_watch import watch
+from allpairs.annotate.kit.ui.job_status import watch
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.domain import Kind
 from allpairs.db.projects.items import LONGEST_SEARCH
-from allpairs.db.results.explorations import Search
+from allpairs.db.results.job_results import Search, search_path
+from allpairs.db.results.result_file import read_result
 
 MOST_HITS = 20  # hits of a search
 TYPED = "New text"
 ITEM = "Text of the project"
 
 
-def search_view(project_id: int, round_: Round) -> None:
+def search_view(project_id: int, round_: ExploredRound) -> None:
     """Draw the search, which needs no preparation."""
     kind = prepared.kind_of(engine(), project_id)
     search_kind = st.segmented_control(
@@ -39,8 +41,9 @@ def search_view(project_id: int, round_: Round) -> None:
     if job_id is None:
         st.caption(f"{round_name(round_.matcher.number)}. {cost(round_)}")
         return
-    work = partial(searching.work, engine(), project_id, job_id)
-    watch(work, "Searching: ", partial(_result, project_id, kind, job_id))
+    watch(
+        partial(job_progress, engine(), project_id, job_id), "Searching: ", partial(_result, project_id, kind, job_id)
+    )
 
 
 def _key(project_id: int) -> str:
@@ -48,7 +51,7 @@ def _key(project_id: int) -> str:
     return f"search_{project_id}"
 
 
-def _typed(project_id: int, round_: Round, kind: Kind) -> None:
+def _typed(project_id: int, round_: ExploredRound, kind: Kind) -> None:
     text = st.text_area("Text", key="search_text", height=80, max_chars=searching.LONGEST, persist_state=DRAFT)
     side = "Right list"
     if kind == Kind.BIPARTITE:
@@ -56,11 +59,13 @@ def _typed(project_id: int, round_: Round, kind: Kind) -> None:
     if not st.button("Search", key="search_text_ask", icon=":material/search:", type="primary"):
         return
     with told():
-        job_id = searching.ask_text(engine(), project_id, round_.matcher.number, text, of_left=side == "Right list")
+        job_id = searching.request_text_search(
+            engine(), project_id, round_.matcher.number, text, of_left=side == "Right list"
+        )
         st.session_state[_key(project_id)] = job_id
 
 
-def _of_project(project_id: int, round_: Round) -> None:
+def _of_project(project_id: int, round_: ExploredRound) -> None:
     """Draw a field for words, and a button for each text that contains them."""
     words = st.text_input("Words in the text", key="search_words", max_chars=LONGEST_SEARCH, persist_state="session")
     items = searching.items_by_words(engine(), project_id, words)
@@ -82,11 +87,11 @@ def _of_project(project_id: int, round_: Round) -> None:
 
 
 def _ask_item(project_id: int, number: int, item_id: int) -> None:
-    st.session_state[_key(project_id)] = searching.ask_item(engine(), project_id, number, item_id)
+    st.session_state[_key(project_id)] = searching.request_item_search(engine(), project_id, number, item_id)
 
 
 def _result(project_id: int, kind: Kind, job_id: str) -> None:
-    search = searching.search_result(project_id, job_id)
+    search = read_result(search_path(project_id, job_id), Search)
     if search is not None:
         _show(project_id, kind, search)
 

@@ -15,7 +15,14 @@ from allpairs.annotate.features.groups.groups import Answered, ItemGroups
 from allpairs.annotate.features.groups.ui.kept_groups import news, what_would_change
 from allpairs.annotate.features.label.ui.pair_view import pair_rows
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.kit.jobs.prepared import Round, Scored, ShownPair, best_pairs, kind_of, shown_pairs
+from allpairs.annotate.kit.jobs.prepared import (
+    ExploredRound,
+    Scored,
+    ShownPair,
+    kind_of,
+    prepared_best_pairs,
+    shown_pairs,
+)
 from allpairs.annotate.kit.text.formatting import beginning, literal
 from allpairs.annotate.kit.text.measures import counted, score_in_words
 from allpairs.annotate.kit.ui.clusterings import choose_clustering
@@ -41,9 +48,9 @@ SURE = "Each is stored as your answer “yes” and used for training."
 
 
 @st.fragment
-def groups_view(project_id: int, round_: Round) -> None:
+def groups_view(project_id: int, round_: ExploredRound) -> None:
     """Draw the groups of the round's matches."""
-    scored = best_pairs(round_)
+    scored = prepared_best_pairs(round_)
     if not len(scored):
         st.info("There are no pairs. The project needs at least two texts.", icon=":material/inbox:")
         return
@@ -87,7 +94,7 @@ def groups_view(project_id: int, round_: Round) -> None:
 
 @st.cache_data(max_entries=20, show_spinner=False)
 def _groups(
-    state: str, threshold: float, clustering: Clustering, _round: Round, _above: Scored, _answered: Answered
+    state: str, threshold: float, clustering: Clustering, _round: ExploredRound, _above: Scored, _answered: Answered
 ) -> ItemGroups:
     """Return the groups of a round's matches; `state` names what they depend on."""
     kind = kind_of(engine(), _round.matcher.project_id)

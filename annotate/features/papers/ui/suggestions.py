@@ -4,23 +4,24 @@ from functools import partial
 
 import streamlit as st
 
-from allpairs.annotate.features.explore.search import work
 from allpairs.annotate.features.papers import suggested_questions
 from allpairs.annotate.features.papers.runs import RunOutput
+from allpairs.annotate.kit.jobs.open_jobs import job_progress
 from allpairs.annotate.kit.text.formatting import beginning, literal
 from allpairs.annotate.kit.ui.errors import told
-from allpairs.annotate.kit.ui.job_watch import watch
+from allpairs.annotate.kit.ui.job_status import watch
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.projects.items import LONGEST_SEARCH
-from allpairs.db.results.suggestions import Asked
+from allpairs.db.results.job_results import PassageQuestion, Suggestion
+from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.tables import Item
 
 EXPLANATION = "The most likely question and some random samples, most likely first. Suggestions are not labels."
 
 
-def suggestions(project_id: int, run_id: str, output: RunOutput) -> None:
+def suggestions(project_id: int, run_id: str, generator: RunOutput) -> None:
     """Draw the choice of a passage and the questions that the generator suggests about it."""
-    key = f"suggest_{run_id}_{output.number}"
+    key = f"suggest_{run_id}_{generator.number}"
     with st.expander("Suggest questions", icon=":material/lightbulb:", key=key, on_change="rerun") as opened:
         if not opened.open:
             return
@@ -31,31 +32,31 @@ def suggestions(project_id: int, run_id: str, output: RunOutput) -> None:
         if not items:
             st.caption("No passage contains all these words.")
             return
-        _choice(project_id, items, run_id, output, key)
+        _choice(project_id, items, run_id, generator, key)
 
 
-def _choice(project_id: int, items: list[Item], run_id: str, output: RunOutput, key: str) -> None:
+def _choice(project_id: int, items: list[Item], run_id: str, generator: RunOutput, key: str) -> None:
     texts = {item.id: item.text for item in items}
     item_id = st.selectbox(
         "Passage", list(texts), format_func=lambda id_: beginning(texts[id_]), key=f"{key}_passage_{items[0].id}"
     )
     if len(items) == suggested_questions.MOST_PASSAGES:
         st.caption(f"These are the first {suggested_questions.MOST_PASSAGES} passages. Add words to narrow the search.")
-    request = Asked(run_id, output.number, item_id)
+    question = PassageQuestion(run_id, generator.number, item_id)
     st.markdown(literal(texts[item_id]))
     if st.button("Suggest", key=f"{key}_ask_{item_id}", icon=":material/lightbulb:"):
         with told():
-            st.session_state[f"{key}_job"] = suggested_questions.request_questions(engine(), project_id, request)
+            st.session_state[f"{key}_job"] = suggested_questions.request_suggestions(engine(), project_id, question)
     job_id = st.session_state.get(f"{key}_job")
     if job_id is None:
-        _result(request)
+        _result(question)
     else:
-        watch(partial(work, engine(), project_id, job_id), "Asking: ", partial(_result, request))
+        watch(partial(job_progress, engine(), project_id, job_id), "Asking: ", partial(_result, question))
 
 
-def _result(request: Asked) -> None:
+def _result(question: PassageQuestion) -> None:
     """Draw the suggested questions."""
-    questions = suggested_questions.last_suggestions(request)
+    questions = read_result(question.path, list[Suggestion])
     if questions is None:
         return
     if not questions:

@@ -21,6 +21,7 @@ from allpairs.db.schema.tables import Design, Evaluation, Item, StoredModel
 from allpairs.learner.jobs import matches
 from allpairs.learner.jobs.audit.designs import read_designs
 from allpairs.learner.jobs.data.project_data import read_labels, read_project, with_implied
+from allpairs.learner.light.groups.grouping import USUAL
 from tests.helpers.factories import make_design, make_project
 from tests.helpers.projects.rounds import answer_batch, half, newest, run, texts
 from tests.helpers.tiny import tiny_encoder
@@ -81,7 +82,7 @@ def test_an_imported_project_trains_measures_and_matches(engine: Engine, project
         assert session.scalars(select(Design).where(Design.project_id == new, Design.kind == DesignKind.AUDIT)).all()
     with writing(engine) as session:
         job_id = add_job(session, new, MATCHES).id
-    matches.find_matches(job_id, new, 1, 0.3)  # under the model that came along
+    matches.find_matches(job_id, new, 1, 0.3, None, *USUAL.words)  # under the model that came along
     assert read_matches(new) is not None
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Engine, delete, func, select
 from allpairs.annotate.features.label.end_audit import drop_audit_batch
 from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.features.projects.projects import delete_project, list_projects
+from allpairs.annotate.kit.jobs import open_jobs
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.kit.jobs.requests import request_audit, request_correction, request_round
 from allpairs.db.domain import AnswerKind, DesignKind, Purpose
@@ -450,7 +451,7 @@ def test_jobs_of_each_kind_reach_the_queue(engine: Engine, project: int) -> None
         ids.append(ask())
         with writing(engine) as session:
             session.get_one(Job, ids[-1]).state = "done"
-    with jobs.closing_client() as client:
+    with open_jobs.closing_client() as client:
         found = {row.workflow_id: (row.name, list(row.input["args"])) for row in client.list_workflows()}
     assert found == {ids[0]: ("audit", [project, 5]), ids[1]: ("correction", [project, 0, 0.5, 5])}
 

@@ -15,7 +15,7 @@ from allpairs.annotate.features.label.queue import recent, record, serve
 from allpairs.annotate.features.projects.lifecycle import duplicate_project
 from allpairs.annotate.features.projects.projects import create_project
 from allpairs.annotate.features.review.disagreements import queue
-from allpairs.annotate.kit.jobs.prepared import shown
+from allpairs.annotate.kit.jobs.prepared import described_pairs
 from allpairs.annotate.kit.uploads import Source, load
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.corpus.files import read_rows
@@ -76,7 +76,7 @@ def test_answers_reviews_checks_and_explored_pairs_have_them_too(engine: Engine,
     answered = [one.pair for one in recent(engine, products, "ann")]
     assert {pair.rows for pair in answered if pair.task_id < 0} == {FIRST}
     with reading(engine) as session:
-        found = shown(session, products, [(case.left_id, case.right_id)], [0.5], [None])
+        found = described_pairs(session, products, [(case.left_id, case.right_id)], [0.5], [None])
     assert [pair.rows for pair in found] == [FIRST]
 
 

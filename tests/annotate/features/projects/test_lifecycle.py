@@ -12,6 +12,7 @@ from sqlalchemy import Engine, select
 from allpairs.annotate import demo
 from allpairs.annotate.cli.serve import keep_bin_emptied
 from allpairs.annotate.features.experiments.experiments import list_experiments
+from allpairs.annotate.features.explore.search import request_text_search
 from allpairs.annotate.features.label.queue import ask_if_due
 from allpairs.annotate.features.labels.export import export_labels
 from allpairs.annotate.features.projects import projects
@@ -26,17 +27,16 @@ from allpairs.annotate.features.projects.lifecycle import (
     restore_project,
 )
 from allpairs.annotate.features.projects.projects import delete_project, list_projects, project_summary
+from allpairs.annotate.features.settings.batch_preview import request_preview
+from allpairs.annotate.kit.jobs.open_jobs import closing_client
 from allpairs.annotate.kit.jobs.requests import (
-    closing_client,
     request_audit,
     request_experiment,
     request_matches,
     request_pipeline,
-    request_preview,
     request_round,
-    request_search,
 )
-from allpairs.db.domain import AnswerKind, Settings
+from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.projects.items import item_texts
@@ -130,7 +130,7 @@ def test_a_project_restored_while_the_bin_is_emptied_stays(
 
 
 def test_what_was_typed_into_a_job_is_deleted_with_its_project(engine: Engine, project: int) -> None:
-    job_id = request_search(engine, project, 0, "a secret", None, of_left=True)
+    job_id = request_text_search(engine, project, 0, "a secret", of_left=True)
     delete_project(engine, project)
     with closing_client() as client:
         assert client.list_workflows(workflow_ids=[job_id]) == []
@@ -162,7 +162,7 @@ def test_no_job_can_be_asked_for_while_a_project_is_put_away(engine: Engine, pro
     asks = (
         lambda: request_round(engine, project),
         lambda: request_audit(engine, project, 0),
-        lambda: request_preview(engine, project, Settings()),
+        lambda: request_preview(engine, project, {}),
         lambda: request_experiment(engine, project, {}),
         lambda: request_matches(engine, project, 0, 0.5),
         lambda: request_pipeline(engine, project, "few-shot-mining", {}, {}),

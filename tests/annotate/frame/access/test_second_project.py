@@ -17,7 +17,7 @@ from allpairs.annotate.features.projects import lifecycle, projects
 from allpairs.annotate.frame.access import people, transactions
 from allpairs.annotate.frame.access.roles import Right, role_may
 from allpairs.annotate.frame.access.transactions import Refused
-from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import open_jobs, requests
 from allpairs.db.domain import Role, Settings
 from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import all_projects
@@ -51,8 +51,8 @@ def asking(
     request: pytest.FixtureRequest, engine: Engine, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Asking:
     """Return who asks: the test's parameter says what they are in the other project."""
-    monkeypatch.setattr(jobs, "enqueue_workflow", lambda *arguments: None)
-    monkeypatch.setattr(jobs, "closing_client", NoQueue)
+    monkeypatch.setattr(requests, "enqueue_workflow", lambda *arguments: None)
+    monkeypatch.setattr(open_jobs, "closing_client", NoQueue)
     answering(monkeypatch)
     mine, other = make_whole(engine, home, "Mine"), make_whole(engine, home, "Other")
     old = make_whole(engine, home, "Old").id

@@ -21,7 +21,7 @@ from allpairs.annotate.frame.web.middleware import AuthMiddleware
 from allpairs.annotate.frame.web.prometheus import PATH as METRICS
 from allpairs.annotate.frame.web.prometheus import Telemetry
 from allpairs.annotate.kit.api import Operation
-from allpairs.annotate.kit.jobs import requests as jobs
+from allpairs.annotate.kit.jobs import open_jobs, requests
 from allpairs.db.domain import Role, Scope
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import NEXT_ROUND, SEARCH
@@ -44,8 +44,8 @@ JOB = "search-1"
 @pytest.fixture
 def project(engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> int:
     """Return a project with a batch, a published model, a job and a change of texts; jobs are rows alone."""
-    monkeypatch.setattr(jobs, "enqueue_workflow", lambda *arguments: None)
-    monkeypatch.setattr(jobs, "closing_client", NoQueue)
+    monkeypatch.setattr(requests, "enqueue_workflow", lambda *arguments: None)
+    monkeypatch.setattr(open_jobs, "closing_client", NoQueue)
     project_id = make_project(engine, ["a", "b", "c"], name="Mine", auto_train=False)
     make_round(engine, project_id, 2)
     make_published(engine, project_id)

@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from allpairs.annotate.api.routes import SLOW, api
+from allpairs.annotate.features.explore.search import request_text_search
 from allpairs.annotate.features.publish import matching
 from allpairs.annotate.frame.web import health
 from allpairs.annotate.frame.web.middleware import AuthMiddleware
@@ -156,14 +157,14 @@ def test_sixty_searches_go_behind_a_training(engine: Engine, monkeypatch: pytest
     refused = 0
     for _ in range(60):
         try:
-            requests.request_search(engine, searched, 0, "text", None, True)
+            request_text_search(engine, searched, 0, "text", True)
         except Busy:
             refused += 1
     requests.request_round(engine, trained)
     order = sorted(queue.options, key=lambda options: options.get("priority", 0))
     assert refused == 60 - requests.MOST_QUICK
     assert [options["workflow_name"] for options in order][:3] == [SEARCH, NEXT_ROUND, SEARCH]
-    requests.request_search(engine, trained, 0, "text", None, True)  # nobody of another project waits for them
+    request_text_search(engine, trained, 0, "text", True)  # nobody of another project waits for them
     assert "priority" not in queue.options[-1]
 
 

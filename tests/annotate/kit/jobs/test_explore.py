@@ -21,15 +21,23 @@ from allpairs.annotate.features.groups.groups import Answered, ItemGroups, answe
 from allpairs.annotate.features.label.pick_pair import pick, why_not
 from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.frame.access.transactions import Refused
-from allpairs.annotate.kit.jobs import prepared
+from allpairs.annotate.kit.jobs import open_jobs, prepared
 from allpairs.annotate.kit.jobs import requests as jobs
-from allpairs.annotate.kit.jobs.prepared import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
+from allpairs.annotate.kit.jobs.prepared import (
+    ExploredRound,
+    Known,
+    Scored,
+    known_pairs,
+    prepared_best_pairs,
+    shown_pairs,
+)
 from allpairs.db.domain import AnswerKind, Clustering, Kind, Role, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.labels.pairs import labels_of
 from allpairs.db.projects.jobs import EXPLORE, SEARCH, open_job
-from allpairs.db.results.explorations import Hit, Search, write_search
+from allpairs.db.results.job_results import Hit, Search, search_path, write_search
+from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Answer, Evaluation, Gold, Identifier, Job, StoredModel, Task
 from allpairs.learner.light.groups.description import Changes
@@ -52,7 +60,7 @@ def project(engine: Engine, home: Path) -> int:
 
 
 @pytest.fixture
-def found(engine: Engine, project: int) -> Round:
+def found(engine: Engine, project: int) -> ExploredRound:
     known = [(0, 1, 0.9, 1, -1), (0, 2, 0.8, 0, 1), (3, 4, 0.7, -1, 0), (1, 2, 0.1, -1, 1)]
     return explore(engine, project, 1, SCORED, known)
 
@@ -66,26 +74,26 @@ def answer(engine: Engine, project_id: int, pair: tuple[int, int], kind: AnswerK
         )  # fmt: skip
 
 
-def test_rounds_come_with_what_is_prepared(engine: Engine, project: int, found: Round) -> None:
+def test_rounds_come_with_what_is_prepared(engine: Engine, project: int, found: ExploredRound) -> None:
     rounds = prepared.rounds_of(engine, project)
     assert [one.matcher.number for one in rounds] == [2, 1, 0]
     assert [one.exploration is not None for one in rounds] == [False, True, False]
-    assert len(best_pairs(found)) == 7 and len(known_pairs(found).scored) == 4
+    assert len(prepared_best_pairs(found)) == 7 and len(known_pairs(found).scored) == 4
 
 
 def test_preparing_waits_beside_the_job_at_work(engine: Engine, project: int) -> None:
-    first = prepared.ask(engine, project, 1)
-    work = prepared.work(engine, prepared.rounds_of(engine, project)[0].matcher)
+    first = prepared.request_exploration(engine, project, 1)
+    work = prepared.preparation_progress(engine, prepared.rounds_of(engine, project)[0].matcher)
     assert work.job is not None and (work.job.id, work.job.kind, work.job.state) == (first, EXPLORE, "waiting")
     with reading(engine) as session:
         assert open_job(session, project) is None
     with pytest.raises(InputError, match="being prepared: wait"):
-        prepared.ask(engine, project, 2)
-    jobs.cancel(engine, first)
-    assert prepared.ask(engine, project, 2) != first
+        prepared.request_exploration(engine, project, 2)
+    open_jobs.cancel(engine, first)
+    assert prepared.request_exploration(engine, project, 2) != first
 
 
-def test_answers_after_the_preparation_are_counted(engine: Engine, project: int, found: Round) -> None:
+def test_answers_after_the_preparation_are_counted(engine: Engine, project: int, found: ExploredRound) -> None:
     ids = item_ids(engine, project)
     assert found.exploration is not None
     assert prepared.answers_since(engine, project, found.exploration) == 0
@@ -93,7 +101,7 @@ def test_answers_after_the_preparation_are_counted(engine: Engine, project: int,
     assert prepared.answers_since(engine, project, found.exploration) == 1
 
 
-def test_a_pair_is_shown_with_what_is_known_of_it_now(engine: Engine, project: int, found: Round) -> None:
+def test_a_pair_is_shown_with_what_is_known_of_it_now(engine: Engine, project: int, found: ExploredRound) -> None:
     ids = item_ids(engine, project)
     with writing(engine) as session:
         session.add(Gold(project_id=project, left_id=ids[0], right_id=ids[2], positive=False))
@@ -101,14 +109,14 @@ def test_a_pair_is_shown_with_what_is_known_of_it_now(engine: Engine, project: i
     answer(engine, project, (ids[0], ids[1]), POSITIVE)
     answer(engine, project, (ids[3], ids[4]), POSITIVE)
     answer(engine, project, (ids[3], ids[4]), AnswerKind.RETRACT)
-    first, second, third, mixed, kept, *_ = shown_pairs(engine, found.matcher, best_pairs(found))
+    first, second, third, mixed, kept, *_ = shown_pairs(engine, found.matcher, prepared_best_pairs(found))
     assert (first.left, first.right, first.label, first.gold) == ("text 0", "text 1", POSITIVE, None)
     assert (second.label, second.gold, third.label, third.gold) == (None, False, None, None)
     assert first.score == pytest.approx(0.9)
     assert first.p == pytest.approx(1 / (1 + np.exp(-(15 * 0.9 - 9.5))), abs=1e-6)
     assert [why_not(*pair.splits) != "" for pair in (first, third, mixed, kept)] == [False, False, True, True]
     untrained = next(one for one in prepared.rounds_of(engine, project) if one.matcher.number == 0)
-    assert shown_pairs(engine, untrained.matcher, best_pairs(found))[0].p is None
+    assert shown_pairs(engine, untrained.matcher, prepared_best_pairs(found))[0].p is None
 
 
 ACTS = st.lists(
@@ -171,26 +179,26 @@ def test_matches_are_the_pairs_that_score_at_least_the_threshold(scores: list[fl
     assert exploring_groups.count_above(Scored(ids, ids, score), at) == int((score >= np.float32(at)).sum())
 
 
-def test_where_the_slider_begins(engine: Engine, project: int, found: Round) -> None:
-    scored = best_pairs(found)
+def test_where_the_slider_begins(engine: Engine, project: int, found: ExploredRound) -> None:
+    scored = prepared_best_pairs(found)
     assert exploring_matches.start_at(found, scored) == 0.633  # 9.5 / 15
-    assert match_export.match_work(engine, project).thresholds[1] == 0.633  # the page Export starts there, too
+    assert match_export.search_choices(engine, project).thresholds[1] == 0.633  # the page Export starts there, too
     first = explore(engine, project, 0, SCORED)
     assert exploring_matches.start_at(first, scored) == pytest.approx(0.3)  # F1 of 2/3 there, 0.62 and 0.4 above
-    unmeasured = Round(first.matcher, None, first.exploration)
+    unmeasured = ExploredRound(first.matcher, None, first.exploration)
     assert exploring_matches.start_at(unmeasured, scored) == pytest.approx(0.1)
     assert exploring_matches.worth_a_look(found, scored) == pytest.approx((0.3, 0.9))
     assert exploring_matches.worth_a_look(unmeasured, scored) == pytest.approx((0.1, 0.9))
 
 
-def test_the_model_expects_the_precision_of_its_own_matches(found: Round) -> None:
-    scored = best_pairs(found)  # the last ones became matches by an answer
+def test_the_model_expects_the_precision_of_its_own_matches(found: ExploredRound) -> None:
+    scored = prepared_best_pairs(found)  # the last ones became matches by an answer
     own = scored.take(slice(exploring_groups.count_above(scored, 0.65)))
     assert exploring_matches.mean_p(found, scored, 0.65) == exploring_matches.mean_p(found, own, -1)
     assert exploring_matches.mean_p(found, scored, 0.95) is None
 
 
-def test_matches_as_csv(engine: Engine, project: int, found: Round, tmp_path: Path) -> None:
+def test_matches_as_csv(engine: Engine, project: int, found: ExploredRound, tmp_path: Path) -> None:
     ids = item_ids(engine, project)
     answer(engine, project, (ids[0], ids[1]), POSITIVE)
     answer(engine, project, (ids[0], ids[2]), UNSURE)
@@ -212,7 +220,7 @@ def test_matches_as_csv(engine: Engine, project: int, found: Round, tmp_path: Pa
     assert not (tmp_path / "n.csv").exists()
 
 
-def test_mistakes_are_the_worst_first(found: Round, engine: Engine, project: int) -> None:
+def test_mistakes_are_the_worst_first(found: ExploredRound, engine: Engine, project: int) -> None:
     ids, known = item_ids(engine, project), known_pairs(found)
     wrong = mistakes.confident_mistakes(known)
     assert wrong.pairs == [(ids[0], ids[2]), (ids[3], ids[4])]  # a label goes before gold
@@ -220,8 +228,8 @@ def test_mistakes_are_the_worst_first(found: Round, engine: Engine, project: int
     assert mistakes.wrong_above(wrong, 0.75) == 1
 
 
-def grouped(engine: Engine, found: Round, at: float, how: Clustering = Clustering.CONNECTED) -> ItemGroups:
-    scored = best_pairs(found)
+def grouped(engine: Engine, found: ExploredRound, at: float, how: Clustering = Clustering.CONNECTED) -> ItemGroups:
+    scored = prepared_best_pairs(found)
     answered = answered_pairs(engine, found, scored)
     return groups_of_matches(found.matcher, matches_at(scored, at, answered), at, Kind.SYMMETRIC, answered, how)
 
@@ -237,7 +245,7 @@ def test_groups_are_connected_by_matches(engine: Engine, project: int) -> None:
     assert weakest.pairs == [(ids[6], ids[7]), (ids[3], ids[4])] and weakest.score.tolist() == pytest.approx([0.6, 0.7])
 
 
-def test_answers_join_and_divide_groups(engine: Engine, project: int, found: Round) -> None:
+def test_answers_join_and_divide_groups(engine: Engine, project: int, found: ExploredRound) -> None:
     """The file knows 0–2 and 1–2 as gold positives, 3–4 as a negative; people's later answers go before."""
     ids = item_ids(engine, project)
 
@@ -279,7 +287,7 @@ def test_groups_of_two_lists_pair_left_with_right() -> None:
     assert one.groups.size.tolist() == [2, 2] and one.changes == Changes(0, 1, 0)
 
 
-def test_a_group_is_answered_at_once_and_undone(engine: Engine, project: int, found: Round) -> None:
+def test_a_group_is_answered_at_once_and_undone(engine: Engine, project: int, found: ExploredRound) -> None:
     ids = item_ids(engine, project)
     items = [ids[i] for i in (0, 1, 2, 6, 7)]
     answer(engine, project, (ids[0], ids[2]), NEGATIVE, "bo")
@@ -303,11 +311,11 @@ def test_a_group_is_answered_at_once_and_undone(engine: Engine, project: int, fo
         assert labels_of(session, project, [(ids[0], ids[1]), (ids[1], ids[2])]) == {(ids[1], ids[2]): NEGATIVE}
 
 
-def test_a_group_that_completes_the_batch_asks_for_the_next(engine: Engine, project: int, found: Round) -> None:
+def test_a_group_that_completes_the_batch_asks_for_the_next(engine: Engine, project: int, found: ExploredRound) -> None:
     make_round(engine, project, 1)
     ids = item_ids(engine, project)
     exploring_groups.answer_group(engine, project, "ada", ids[:3])
-    job = jobs.newest_job(engine, project)
+    job = open_jobs.read_newest_job(engine, project)
     assert job is not None and job.kind == jobs.NEXT_ROUND
 
 
@@ -324,7 +332,7 @@ def test_groups_of_two_lists_are_answered_left_with_right(engine: Engine, home: 
     assert exploring_groups.open_group_pairs(engine, project_id, ids) == [(ids[0], ids[2]), (ids[0], ids[3])]
 
 
-def test_the_pairs_that_changed_most(engine: Engine, project: int, found: Round) -> None:
+def test_the_pairs_that_changed_most(engine: Engine, project: int, found: ExploredRound) -> None:
     ids = item_ids(engine, project)
     later = explore(engine, project, 2, [(3, 4, 0.9), (0, 1, 0.9), (0, 2, 0.62)], [(1, 2, 0.7, 1, -1)], all_pairs=28)
     compared = compare.compare_rounds(found, later)
@@ -407,29 +415,29 @@ def test_a_chosen_pair_of_two_lists_trains(engine: Engine, home: Path) -> None:
 def test_searches_are_asked_for(engine: Engine, project: int) -> None:
     ids = item_ids(engine, project)
     first, second = (
-        searching.ask_text(engine, project, 1, "a text", True),
-        searching.ask_item(engine, project, 1, ids[3]),
+        searching.request_text_search(engine, project, 1, "a text", True),
+        searching.request_item_search(engine, project, 1, ids[3]),
     )
     with reading(engine) as session:
         kinds = [(job.id, job.kind) for job in session.scalars(select(Job).order_by(Job.created_at))]
     assert kinds == [(first, SEARCH), (second, SEARCH)]
-    assert searching.work(engine, make_project(engine, ["a", "b"], name="Another"), second).job is None
-    work = searching.work(engine, project, second)
+    assert open_jobs.job_progress(engine, make_project(engine, ["a", "b"], name="Another"), second).job is None
+    work = open_jobs.job_progress(engine, project, second)
     assert work.job is not None and work.job.state == "waiting" and not work.has_worker
     for text, why in (("  ", "text is empty"), ("x" * 10_001, "10,001 characters, but the limit is 10,000")):
         with pytest.raises(InputError, match=why):
-            searching.ask_text(engine, project, 1, text, True)
+            searching.request_text_search(engine, project, 1, text, True)
     with pytest.raises(InputError, match="not in the project"):
-        searching.ask_item(engine, project, 1, ids[-1] + 1)
+        searching.request_item_search(engine, project, 1, ids[-1] + 1)
 
 
 def test_what_a_search_found_is_shown_as_pairs(engine: Engine, project: int) -> None:
     ids = item_ids(engine, project)
     answer(engine, project, (ids[0], ids[3]), NEGATIVE)
-    hits = [Hit(ids[5], 0.8, 0.7), Hit(ids[0], 0.6, 0.5)]
+    hits = [Hit(ids[5], 0.8, 0.7, ""), Hit(ids[0], 0.6, 0.5, "")]
     write_search(project, Search("s-1", 1, "text 3", ids[3], hits))
-    search = searching.search_result(project, "s-1")
-    assert search is not None and search.hits == hits and searching.search_result(project, "s-2") is None
+    search = read_result(search_path(project, "s-1"), Search)
+    assert search is not None and search.hits == hits and read_result(search_path(project, "s-2"), Search) is None
     near = searching.nearest_items(engine, project, Kind.SYMMETRIC, search, slice(10))
     assert [(one.text, one.score, one.p) for one in near] == [("text 5", 0.8, 0.7), ("text 0", 0.6, 0.5)]
     pairs = [one.pair for one in near if one.pair]
@@ -437,7 +445,7 @@ def test_what_a_search_found_is_shown_as_pairs(engine: Engine, project: int) -> 
         (ids[3], ids[5], None), (ids[0], ids[3], NEGATIVE)
     ]  # fmt: skip
     write_search(project, Search("s-3", 1, "typed", None, hits))
-    typed = searching.search_result(project, "s-3")
+    typed = read_result(search_path(project, "s-3"), Search)
     assert typed is not None
     assert [one.pair for one in searching.nearest_items(engine, project, Kind.SYMMETRIC, typed, slice(1))] == [None]
 

@@ -4,8 +4,9 @@ import pytest
 from dbos import error as dbos_error
 from sqlalchemy import Engine, select
 
-from allpairs.annotate.kit.jobs.requests import cancel as cancel_job
-from allpairs.annotate.kit.jobs.requests import list_jobs, request_round
+from allpairs.annotate.kit.jobs.open_jobs import cancel as cancel_job
+from allpairs.annotate.kit.jobs.open_jobs import read_jobs
+from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.annotate.kit.ui.job_status import progress_in_words
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import add_job
@@ -94,7 +95,7 @@ def test_a_job_whose_project_is_gone_ends_quietly(engine: Engine, job: str) -> N
 def test_asking_twice_is_one_job(engine: Engine, project: int) -> None:
     first = request_round(engine, project)
     assert request_round(engine, project) == first
-    assert [(job.id, job.state) for job in list_jobs(engine, project)] == [(first, "waiting")]
+    assert [(job.id, job.state) for job in read_jobs(engine, project)] == [(first, "waiting")]
 
 
 def test_a_cancelled_job_makes_room_for_another(engine: Engine, project: int) -> None:
@@ -103,7 +104,7 @@ def test_a_cancelled_job_makes_room_for_another(engine: Engine, project: int) ->
     cancel_job(engine, first)
     second = request_round(engine, project)
     assert second != first
-    assert {job.id: job.state for job in list_jobs(engine, project)} == {first: "cancelled", second: "waiting"}
+    assert {job.id: job.state for job in read_jobs(engine, project)} == {first: "cancelled", second: "waiting"}
 
 
 def test_an_overlong_step_never_shows_more_than_all(engine: Engine, job: str) -> None:

@@ -9,7 +9,8 @@ from dbos import error as dbos_error
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import OperationalError
 
-from allpairs.annotate.kit.jobs.requests import closing_client, request_round
+from allpairs.annotate.kit.jobs.open_jobs import closing_client
+from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.db.errors import Cancelled
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Job, Project

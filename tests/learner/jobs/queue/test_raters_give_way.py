@@ -6,7 +6,8 @@ import time
 import pytest
 from sqlalchemy import Engine
 
-from allpairs.annotate.kit.jobs.requests import cancel, request_rating, request_round
+from allpairs.annotate.kit.jobs.open_jobs import cancel
+from allpairs.annotate.kit.jobs.requests import request_rating, request_round
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.raters import add_rater, dripping
 from tests.helpers.services.workers import job_of, started, wait_for

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import Engine, text
 
-from allpairs.annotate.kit.jobs.requests import closing_client, request_round
+from allpairs.annotate.kit.jobs.open_jobs import closing_client
+from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.db.domain import Queue
 from allpairs.db.projects.jobs import ALIVE, add_job, report_worker
 from allpairs.db.schema.engine import reading, writing

@@ -8,13 +8,8 @@ import pytest
 from dbos import error as dbos_error
 from sqlalchemy import Engine, text
 
-from allpairs.annotate.kit.jobs.requests import (
-    closing_client,
-    request_audit,
-    request_experiment,
-    request_pipeline,
-    request_round,
-)
+from allpairs.annotate.kit.jobs.open_jobs import closing_client
+from allpairs.annotate.kit.jobs.requests import request_audit, request_experiment, request_pipeline, request_round
 from allpairs.db.errors import Cancelled
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Job
