@@ -17,7 +17,7 @@ def filled(generator: TextGenerator, form: str, passage: str, length: int) -> st
     return form.replace(PASSAGE, passage[: ends[-1] if ends else 0])
 
 
-def suggest(
+def suggest_questions(
     generator: TextGenerator, text: str, n: int, settings: GeneratorSettings, seed: int = 0
 ) -> list[tuple[str, float]]:
     """Return up to n distinct questions about the text and their mean negative log-likelihoods, most likely first."""

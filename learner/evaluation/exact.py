@@ -12,7 +12,7 @@ from torch import Tensor
 from allpairs.db.estimate import Estimate
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.evaluation.calibration import BINS, Reliability, cuts, reliability
-from allpairs.learner.metrics.average_precision import Confusion, Curve, curve_figures, curve_from_counts
+from allpairs.learner.metrics.average_precision import Confusion, Curve, curve_from_counts, ranking_figures
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.runtime.engine import default_engine
 from allpairs.learner.runtime.protocol import Engine, Work
@@ -205,7 +205,7 @@ def _measured(scale: _Scale, counts: _Counts, pairs: int) -> AllPairs:
         known = reliability(layer.probability(scores), True)
         values["calibration_error"] = (known + counts.reliability(pairs - positives)).error
     curve = _curve(scores, thresholds, false)
-    values = {**curve_figures(curve, confusion), "positives": float(positives), **values}
+    values = {**ranking_figures(curve, confusion), "positives": float(positives), **values}
     return AllPairs(
         pairs,
         positives,

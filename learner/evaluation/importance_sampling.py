@@ -14,7 +14,7 @@ import numpy as np
 from allpairs.db.estimate import Estimate
 from allpairs.learner.evaluation.calibration import BINS, Reliability, bin_of, cuts, reliability
 from allpairs.learner.evaluation.exact import AllPairs, bar_edges, score_histogram
-from allpairs.learner.metrics.average_precision import Confusion, Curve, curve_figures, curve_from_counts
+from allpairs.learner.metrics.average_precision import Confusion, Curve, curve_from_counts, ranking_figures
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.exact import Pairs
 
@@ -139,7 +139,7 @@ class _FixedCounts:
             pairs = -np.diff(np.r_[negatives, false[self.binned], 0.0])
             of_negatives = Reliability(pairs, pairs * p, np.zeros(BINS))
             calibrated = {"calibration_error": (self.known + of_negatives).error}
-        return {**curve_figures(self.curve(false), confusion), "positives": float(self.positives), **calibrated}
+        return {**ranking_figures(self.curve(false), confusion), "positives": float(self.positives), **calibrated}
 
 
 def _mean_p(strata: Sequence[Stratum], layer: OutputLayer | None) -> tuple[np.ndarray, np.ndarray]:

@@ -58,7 +58,7 @@ class Confusion:
         return {**precision, "recall": self.true / self.positives, "f1": 2 * self.true / (predicted + self.positives)}
 
 
-def curve_figures(curve: Curve, confusion: Confusion | None) -> dict[str, float]:
+def ranking_figures(curve: Curve, confusion: Confusion | None) -> dict[str, float]:
     """Return average precision, precision at recall 0.2 and, given a threshold, precision, recall and F1 at it."""
     ranked = {
         "average_precision": average_precision(curve),

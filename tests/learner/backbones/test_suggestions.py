@@ -19,7 +19,7 @@ from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item
 from allpairs.learner.backbones.generator import load_generator, nll
-from allpairs.learner.backbones.suggestions import filled, suggest
+from allpairs.learner.backbones.suggestions import filled, suggest_questions
 from allpairs.learner.jobs import suggest as steps
 from allpairs.learner.light.catalog.backbones import GeneratorSettings
 from tests.helpers.factories import make_project
@@ -65,11 +65,11 @@ def run(engine: Engine, project_id: int, asked: PassageQuestion) -> str:
 def test_suggestions_differ_and_the_likeliest_comes_first(project: int) -> None:
     generator = load_generator(str(results_folder("r") / "generator"), device="cpu")
     settings = GeneratorSettings(target_length=6, beams=2)
-    found = suggest(generator, PASSAGES[0], 4, settings, seed=1)
+    found = suggest_questions(generator, PASSAGES[0], 4, settings, seed=1)
     questions, losses = [question for question, _ in found], [loss for _, loss in found]
     assert len(set(questions)) == len(questions) == 4 and losses == sorted(losses)
     assert losses == pytest.approx(nll(generator, [PASSAGES[0]] * 4, questions, settings).tolist(), rel=1e-4)
-    assert found == suggest(generator, PASSAGES[0], 4, settings, seed=1)
+    assert found == suggest_questions(generator, PASSAGES[0], 4, settings, seed=1)
 
 
 def test_of_a_long_passage_only_the_passage_is_cut(project: int) -> None:

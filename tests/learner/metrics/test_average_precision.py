@@ -11,10 +11,10 @@ from allpairs.learner.metrics.average_precision import (
     Confusion,
     Curve,
     average_precision,
-    curve_figures,
     curve_from_counts,
     curve_from_scores,
     precision_at_recall,
+    ranking_figures,
 )
 
 Rows = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
@@ -114,8 +114,8 @@ def test_figures_at_a_threshold_as_worked_out_by_hand() -> None:
 
 def test_figures_at_no_threshold_are_those_of_the_ranking() -> None:
     curve = curve_from_scores(*WORKED.T)
-    assert set(curve_figures(curve, None)) == {"average_precision", "precision_at_recall_20"}
-    assert curve_figures(curve, Confusion(1, 0, 3))["recall"] == pytest.approx(1 / 3)
+    assert set(ranking_figures(curve, None)) == {"average_precision", "precision_at_recall_20"}
+    assert ranking_figures(curve, Confusion(1, 0, 3))["recall"] == pytest.approx(1 / 3)
 
 
 def assert_same(one: Curve, other: Curve) -> None:
