@@ -94,9 +94,9 @@ def test_a_check_looks_like_a_pair_that_somebody_else_answered(engine: Engine) -
     for pair in serve(engine, project, "ben", 5)[0]:
         answer_pair(engine, project, "ben", pair, NO)
     pairs = serve(engine, project, "ann")[0]
-    second = [pair for pair in pairs if pair.task_id > 0 and pair.again]
+    second = [pair for pair in pairs if pair.task_id > 0 and pair.repeated]
     assert second and checks_among(pairs)
-    assert {(pair.in_batch, pair.again, pair.likely) for pair in [*second, *checks_among(pairs)]} == {
+    assert {(pair.in_batch, pair.repeated, pair.likely) for pair in [*second, *checks_among(pairs)]} == {
         (False, True, None)
     }
 
@@ -224,7 +224,7 @@ def test_own_answers_of_a_good_while_ago_are_repeated(engine: Engine) -> None:
     early = set(list(said)[: 120 - hidden_check_plan.BETWEEN])
     assert {(row.left_id, row.right_id) for row in rows} <= early
     receipt = record(engine, project, "ann", [event(hidden[0], YES)])
-    assert receipt.why[hidden[0].task_id].score is not None  # told as after any other answer
+    assert receipt.choices[hidden[0].task_id].score is not None  # told as after any other answer
     with reading(engine) as session:
         assert {(label.left_id, label.right_id): label.answer for label in current_labels(session, project)} == said
 

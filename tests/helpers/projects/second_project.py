@@ -237,7 +237,7 @@ THERE: Acts = {
     "lifecycle.archive_project": (C, lambda a: lifecycle.archive_project(a.engine, a.other.id)),
     "lifecycle.bin_project": (C, lambda a: lifecycle.bin_project(a.engine, a.other.id)),
     "lifecycle.restore_project": (C, lambda a: lifecycle.restore_project(a.engine, a.old)),
-    "people.set_role": (Right.PEOPLE, lambda a: people.set_role_of(a.engine, a.third, a.other.id, Role.VIEWER, at())),
+    "people.set_role_of": (Right.PEOPLE, lambda a: people.set_role_of(a.engine, a.third, a.other.id, Role.VIEWER, at())),
     "people.set_role_by_name": (
         Right.PEOPLE, lambda a: people.set_role_by_name(a.engine, "Third", a.other.name, Role.VIEWER, at())
     ),
@@ -254,7 +254,7 @@ THERE: Acts = {
     "project_import.into": (
         Right.INSTALL, lambda a: project_import.import_project(a.engine, a.files / "other.zip", "Again")
     ),
-    "people.add": (Right.INSTALL, lambda a: people.add_account(a.engine, "New", PASSWORD, at())),
+    "people.add_account": (Right.INSTALL, lambda a: people.add_account(a.engine, "New", PASSWORD, at())),
     "people.add_first": (NOWHERE, lambda a: people.add_first(a.engine, "New", PASSWORD, at())),
     "people.set_password": (Right.INSTALL, lambda a: people.set_password(a.engine, "Third", PASSWORD, at())),
     "people.set_administrator": (Right.INSTALL, lambda a: people.set_administrator(a.engine, WHO, True, at())),
