@@ -139,7 +139,7 @@ def values_of(value: Any, argument: str) -> list[Any]:
 def list_of(check: Check) -> Check:
     """Return the check of a list whose values pass this check, at a place such as `left[3]`."""
     return lambda value, argument: [
-        check(one, f"{argument}[{place}]") for place, one in enumerate(values_of(value, argument))
+        check(element, f"{argument}[{place}]") for place, element in enumerate(values_of(value, argument))
     ]
 
 

@@ -64,7 +64,7 @@ class Client:
     @checked(name=one_text)
     def project(self, name: str) -> RemoteProject:
         """Return the project of this name. Raises InputError if the person sees none."""
-        known = {one["name"]: one["id"] for one in self.projects()}
+        known = {project["name"]: project["id"] for project in self.projects()}
         if name not in known:
             raise InputError(f"there is no project {name!r}; there are: {', '.join(known) or 'none'}")
         return RemoteProject(self, known[name], name)
@@ -89,8 +89,8 @@ class Client:
             after = error.headers.get("Retry-After", "")
             raise ApiError(error.code, _detail(error), int(after) if after.isdecimal() else None) from error
         except (OSError, HTTPException, ValueError) as error:  # no server, a silent one, or another program's
-            why = getattr(error, "reason", error)
-            raise ConnectionError(f"no app answers at {self.url} ({why}): is it running?") from error
+            reason = getattr(error, "reason", error)
+            raise ConnectionError(f"no app answers at {self.url} ({reason}): is it running?") from error
 
 
 class RemoteProject:

@@ -84,7 +84,11 @@ def evaluate(
             labels = as_pairs(audit, Path(folder) / WRITTEN.format("audit"), AUDIT_COLUMNS, MORE_OF_AUDIT)
             estimates = evaluate_audit(model, corpus, labels, seed)
     parts = {field.name for field in fields(Estimate)}
-    return {name: Estimate(**one) for name, one in estimates.items() if isinstance(one, Mapping) and set(one) == parts}
+    return {
+        name: Estimate(**estimate)
+        for name, estimate in estimates.items()
+        if isinstance(estimate, Mapping) and set(estimate) == parts
+    }
 
 
 @checked(

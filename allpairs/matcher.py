@@ -105,11 +105,11 @@ class Matcher:
         records = self._records(texts, texts if among is None else among)
         left, right = self._see(records)
         queries = as_left(left.repeated_vectors, loaded.space)
-        others = as_right(right.repeated_vectors, loaded.space)
+        right_list = as_right(right.repeated_vectors, loaded.space)
         nothing = np.empty((len(queries), 0), dtype=np.int64)
         nearest = Neighbours(nothing, nothing)
-        if len(others):
-            nearest = neighbours(queries, others, k + SPARE, symmetric=among is None)
+        if len(right_list):
+            nearest = neighbours(queries, right_list, k + SPARE, symmetric=among is None)
         ids = nearest.ids
         score = nearest.scores
         rows = np.repeat(np.arange(len(ids)), ids.shape[1])
@@ -151,25 +151,25 @@ class Matcher:
         from allpairs.learner.files.match import Cut, matches_of, threshold_of
 
         cut = Cut(top, threshold, precision)
-        one, *more = self._records(left, *([] if right is None else [right]))
-        table = matches_of(self.loaded, one, more[0] if more else None, cut, threshold_of(self.loaded, cut))
-        ours = one.texts
-        theirs = (more or [one])[0].texts
-        table["left_text"] = [ours[row] for row in table["left"]]
-        table["right_text"] = [theirs[row] for row in table["right"]]
+        left_records, *more = self._records(left, *([] if right is None else [right]))
+        table = matches_of(self.loaded, left_records, more[0] if more else None, cut, threshold_of(self.loaded, cut))
+        left_texts = left_records.texts
+        right_texts = (more or [left_records])[0].texts
+        table["left_text"] = [left_texts[row] for row in table["left"]]
+        table["right_text"] = [right_texts[row] for row in table["right"]]
         return table
 
     def _see(self, records: list[RecordTexts]) -> list[EncodedTexts]:
         from allpairs.learner.scoring.any_pairs import encode_texts
 
         sides = zip(records, (True, False), strict=True)
-        return [encode_texts(self.loaded, one.read(), of_left, one.fields()) for one, of_left in sides]
+        return [encode_texts(self.loaded, side.read(), of_left, side.fields()) for side, of_left in sides]
 
-    def _records(self, *given: Texts) -> list[RecordTexts]:
+    def _records(self, *text_lists: Texts) -> list[RecordTexts]:
         """Return the left list and maybe the right one with their columns. Raises InputError unless both are alike."""
         from allpairs.records import read_records
 
-        return read_records(self.loaded.columns, given)
+        return read_records(self.loaded.columns, text_lists)
 
     def _p(self, scores: np.ndarray) -> np.ndarray:
         assert self.loaded.layer is not None

@@ -12,16 +12,16 @@ from allpairs.db.errors import InputError
 from allpairs.db.version import VERSION
 
 
-def group(about: str) -> typer.Typer:
+def group(help_text: str) -> typer.Typer:
     """Return a group of commands."""
-    return typer.Typer(help=about, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    return typer.Typer(help=help_text, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-def program(about: str) -> typer.Typer:
+def program(help_text: str) -> typer.Typer:
     """Return a group that also has --version."""
-    app = group(about)
+    app = group(help_text)
 
-    @app.callback(help=about)
+    @app.callback(help=help_text)
     def _(
         version: Annotated[
             bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_say_version)
@@ -32,8 +32,8 @@ def program(about: str) -> typer.Typer:
     return app
 
 
-def _say_version(wanted: bool) -> None:
-    if wanted:
+def _say_version(is_asked: bool) -> None:
+    if is_asked:
         print(f"allpairs {VERSION}")
         raise typer.Exit
 

@@ -16,15 +16,15 @@ from allpairs.learner.data.fields import RecordTexts
 ONE_COLUMN = TextColumns({Side.LEFT: ("text",)})
 
 
-def read_records(columns: TextColumns | None, given: Sequence[Iterable[str] | pd.DataFrame]) -> list[RecordTexts]:
+def read_records(columns: TextColumns | None, text_lists: Sequence[Iterable[str] | pd.DataFrame]) -> list[RecordTexts]:
     """Return the left list, and the right one if there is one; columns: those that the matcher was trained on.
 
     Raises InputError for a list beside a data frame, and for a data frame that lacks a column or has other values than
     texts and numbers.
     """
-    if len({isinstance(texts, pd.DataFrame) for texts in given}) > 1:
+    if len({isinstance(texts, pd.DataFrame) for texts in text_lists}) > 1:
         raise InputError("one list has columns and the other has not: give two data frames, or two lists of texts")
-    return [_records(columns or ONE_COLUMN, texts, side) for texts, side in zip(given, Side, strict=False)]
+    return [_records(columns or ONE_COLUMN, texts, side) for texts, side in zip(text_lists, Side, strict=False)]
 
 
 def _records(columns: TextColumns, texts: Iterable[str] | pd.DataFrame, side: Side) -> RecordTexts:
@@ -38,8 +38,8 @@ def _records(columns: TextColumns, texts: Iterable[str] | pd.DataFrame, side: Si
 def _rows(frame: pd.DataFrame, names: Sequence[str], side: Side) -> Iterable[list[str]]:
     """Yield the values of each row as text: a missing one is empty, and a whole number has no point."""
     if missing := [name for name in names if name not in frame.columns]:
-        there = ", ".join(map(str, frame.columns))
-        raise InputError(f"the data frame has no column {shown(missing[0])} but {there}: rename one")
+        column_names = ", ".join(map(str, frame.columns))
+        raise InputError(f"the data frame has no column {shown(missing[0])} but {column_names}: rename one")
     cells = frame[list(names)].astype(object)
     text_of = cell_text if len(names) > 1 else filled_cell
     for place, row in enumerate(cells.where(cells.notna(), None).itertuples(index=False, name=None)):

@@ -38,13 +38,13 @@ def read_corpus(
     from allpairs.db.corpus.corpus import Columns, load_corpus
 
     names = _names(left, columns, Side.LEFT)
-    others = _names(right, columns, Side.RIGHT)
+    right_names = _names(right, columns, Side.RIGHT)
     return load_corpus(
         as_items(left, folder / WRITTEN.format("left"), names),
-        None if right is None else as_items(right, folder / WRITTEN.format("right"), others),
+        None if right is None else as_items(right, folder / WRITTEN.format("right"), right_names),
         None if gold is None else as_pairs(gold, folder / WRITTEN.format("gold")),
         text_columns=names,
-        right_columns=Columns("id", others),
+        right_columns=Columns("id", right_names),
     )
 
 

@@ -133,10 +133,10 @@ def _launch(me: Me) -> None:
 def take_worker_name(engine: Engine, me: Me) -> None:
     """Register under the name, unless another live process has it: a name's jobs resume where it starts."""
     with writing(engine) as session:
-        for other in live_workers(session):
-            if other.executor_id == me.name and not _is_me(other) and _is_running(other.host, other.pid):
+        for worker in live_workers(session):
+            if worker.executor_id == me.name and not _is_me(worker) and _is_running(worker.host, worker.pid):
                 raise InputError(
-                    f"a worker named {me.name} is alive (process {other.pid}): give this one another --name"
+                    f"a worker named {me.name} is alive (process {worker.pid}): give this one another --name"
                 )
         _tell(session, me)
 

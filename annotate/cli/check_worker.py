@@ -22,11 +22,11 @@ def check_worker(
     """
     name = name or socket.gethostname()
     with reading(make_engine()) as session:
-        at = heard_of(session, name)
-    if at is None:
+        last_report = heard_of(session, name)
+    if last_report is None:
         print(f"no worker named {name} has ever reported")
         raise typer.Exit(1)
-    silence = now() - at
+    silence = now() - last_report
     print(f"the worker {name} last reported {silence.total_seconds():.0f} s ago")
     if silence > SILENT:
         raise typer.Exit(1)

@@ -30,9 +30,11 @@ def upgrade() -> None:
     """
     for line in close_home():
         remark(line)
-    made = bring_up_to_date()
-    print("the tables are already up to date" if made is None else f"upgraded; back-up of the rows before: {made}")
-    if made is not None:
+    backups = bring_up_to_date()
+    print(
+        "the tables are already up to date" if backups is None else f"upgraded; back-up of the rows before: {backups}"
+    )
+    if backups is not None:
         with reading(make_engine()) as session:
             for process in processes(session):
                 remark(f"{process} may be of the version before: restart it")
@@ -80,10 +82,10 @@ def check() -> None:
 
     Example: allpairs db check
     """
-    found = list(problems(upgraded_engine()))
-    for problem in found:
+    problem_list = list(problems(upgraded_engine()))
+    for problem in problem_list:
         print(problem)
-    if found:
+    if problem_list:
         raise typer.Exit(1)
     print("no damage found")
 
@@ -97,21 +99,21 @@ def collect(
 
     Example: allpairs db collect --dry-run
     """
-    found = list(garbage(upgraded_engine(), now()))
-    for one in found:
+    garbage_list = list(garbage(upgraded_engine(), now()))
+    for piece in garbage_list:
         if not dry_run:
-            remove(one)
+            remove(piece)
         if not as_json:
-            print(f"{megabytes(one.size):>10}  {one.place}")
-    size = sum(one.size for one in found)
+            print(f"{megabytes(piece.size):>10}  {piece.place}")
+    size = sum(piece.size for piece in garbage_list)
     if as_json:
-        print_json({"removed": not dry_run, "bytes": size, "found": [asdict(one) for one in found]})
+        print_json({"removed": not dry_run, "bytes": size, "found": [asdict(piece) for piece in garbage_list]})
     else:
-        print(f"{megabytes(size)} in {len(found):,} places {'would be removed' if dry_run else 'removed'}")
+        print(f"{megabytes(size)} in {len(garbage_list):,} places {'would be removed' if dry_run else 'removed'}")
 
 
-def _print(rows: Rows, where: Path, as_json: bool) -> None:
+def _print(rows: Rows, path: Path, as_json: bool) -> None:
     if as_json:
-        print_json({"path": str(where), "rows": rows})
+        print_json({"path": str(path), "rows": rows})
     else:
-        print(f"{rows['projects']:,} projects, {rows['items']:,} texts and {rows['answers']:,} answers: {where}")
+        print(f"{rows['projects']:,} projects, {rows['items']:,} texts and {rows['answers']:,} answers: {path}")

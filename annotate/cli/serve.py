@@ -108,10 +108,10 @@ def _ready(is_forced: Callable[[], bool]) -> Engine:
         public_urls()
         ensure_demo(engine)
     except Exception as error:
-        said = str(error) if isinstance(error, InputError) else in_words(error)
-        if said is None:
+        message = str(error) if isinstance(error, InputError) else in_words(error)
+        if message is None:
             raise
-        print(f"error: {said}", file=sys.stderr, flush=True)
+        print(f"error: {message}", file=sys.stderr, flush=True)
         os._exit(2 if isinstance(error, InputError) else 1)  # an exception would bury the line in a traceback
     return engine
 
@@ -212,7 +212,7 @@ def matching_keeper(engine: Engine) -> ProgramKeeper:
     return ProgramKeeper("process that answers `match`", MATCHING, is_alive, lambda pid: None, ended)
 
 
-def start_program(what: str, command: list[str]) -> subprocess.Popen[bytes]:
-    log.info("starting a %s", what)
+def start_program(program_name: str, command: list[str]) -> subprocess.Popen[bytes]:
+    log.info("starting a %s", program_name)
     path = os.pathsep.join([str(HOLDS_US), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path})

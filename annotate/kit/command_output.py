@@ -58,7 +58,7 @@ def remark(text: str) -> None:
     print(f"note: {text}", file=sys.stderr)
 
 
-def progress_line(stage: str, done: float) -> None:
+def progress_line(stage: str, fraction: float) -> None:
     """Show progress on stderr if it is a terminal."""
     if sys.stderr.isatty():
-        print(f"\r\033[K{stage}: {done:.0%}\r", end="", file=sys.stderr, flush=True)
+        print(f"\r\033[K{stage}: {fraction:.0%}\r", end="", file=sys.stderr, flush=True)

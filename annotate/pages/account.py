@@ -23,8 +23,8 @@ def main() -> None:
     if guest is None:
         return
     st.title(_("Account"), anchor=False)
-    said = _("You are signed in as **{name}**. Your answers are stored under this name.", name=literal(guest.name))
-    st.write(said)
+    greeting = _("You are signed in as **{name}**. Your answers are stored under this name.", name=literal(guest.name))
+    st.write(greeting)
     browsers(guest)
     if has_password(system_engine(), guest.person_id):
         password(guest)
@@ -35,18 +35,18 @@ def main() -> None:
 
 def browsers(guest: Guest) -> None:
     """Draw where the person is signed in, and the buttons that sign out."""
-    found = where_logged_in(system_engine(), guest.person_id, now())
+    logins = where_logged_in(system_engine(), guest.person_id, now())
     with st.container(border=True):
         st.subheader(_("Signed in"), anchor=False)
-        for login in found:
+        for login in logins:
             times = {"created": ago(login.created_at, words()), "seen": ago(login.seen_at, words())}
-            here = _("**This browser**: signed in {created}, last used {seen}.", **times)
-            other = _("Another browser: signed in {created}, last used {seen}.", **times)
-            st.markdown(here if login.id == guest.login_id else other)
+            this_browser = _("**This browser**: signed in {created}, last used {seen}.", **times)
+            another_browser = _("Another browser: signed in {created}, last used {seen}.", **times)
+            st.markdown(this_browser if login.id == guest.login_id else another_browser)
         with st.container(horizontal=True):
             st.button(_("Sign out"), key="log_out", icon=":material/logout:", on_click=_log_out, args=(guest, False))
-            if len(found) > 1:
-                title = _("Sign out everywhere ({n} browsers)", n=len(found))
+            if len(logins) > 1:
+                title = _("Sign out everywhere ({n} browsers)", n=len(logins))
                 st.button(
                     title,
                     key="log_out_everywhere",
@@ -72,13 +72,13 @@ def password(guest: Guest) -> None:
         new = st.text_input(
             _("New password"), type="password", key="new_password", help=_("At least {n} characters.", n=SHORTEST)
         )
-        again = st.text_input(_("New password again"), type="password", key="new_password_again")
+        repeated = st.text_input(_("New password again"), type="password", key="new_password_again")
         st.caption(_("This signs out all your other browsers and revokes all your API tokens."))
         changed = st.form_submit_button(_("Change password"), icon=":material/key:", type="primary")
     if not changed:
         return
     with told():
-        if new != again:
+        if new != repeated:
             raise InputError(DIFFERENT)
         address = str(st.context.ip_address or "this machine")
         logins.change_own_password(system_engine(), guest, old, new, address, now())

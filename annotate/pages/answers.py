@@ -27,36 +27,38 @@ def main() -> None:
     if project is None:
         st.info(_("There is no project yet. Create one on the page “New project”."))
         return
-    who = annotator()
-    said = _(
+    annotator_name = annotator()
+    intro = _(
         "Answers by **{name}** in {project}. Corrections take effect at the next training.",
-        name=literal(who),
+        name=literal(annotator_name),
         project=literal(project.name),
     )
-    st.write(said)
-    answer_list(database, project.id, who)
+    st.write(intro)
+    answer_list(database, project.id, annotator_name)
 
 
 @st.fragment
-def answer_list(database: Engine, project_id: int, who: str) -> None:
+def answer_list(database: Engine, project_id: int, annotator_name: str) -> None:
     """Draw a page of answers, below the fields that filter them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.segmented_control(_("Answer"), LABELS, format_func=_title, key="answers_kind")
         searched = st.text_input(
             _("Search text"), key="answers_words", max_chars=LONGEST_SEARCH, icon=":material/search:"
         )
-    page = read_page(lambda first: history(database, project_id, who, PAGE, first, kind, searched.strip()), PAGES)
+    page = read_page(
+        lambda first: history(database, project_id, annotator_name, PAGE, first, kind, searched.strip()), PAGES
+    )
     if not page.total:
         none = _("There are no answers under this name yet.")
         st.info(_("No answer matches the search.") if kind or searched else none)
         return
     st.caption(ngettext("{n} answer", "{n} answers", page.total))
     for past in page.answers:
-        _show(database, project_id, who, past)
+        _show(database, project_id, annotator_name, past)
     choose_page(page.total, PAGES)
 
 
-def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
+def _show(database: Engine, project_id: int, annotator_name: str, past: Past) -> None:
     """Draw one answer with the controls that change it."""
     answer = past.answer
     with st.container(border=True, key=f"past_{answer.id}"):
@@ -71,7 +73,7 @@ def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
                 key=f"change_{answer.id}",
                 label_visibility="collapsed",
                 on_change=_change,
-                args=(database, project_id, who, answer.id),
+                args=(database, project_id, annotator_name, answer.id),
             )
             st.button(
                 _("Undo answer"),
@@ -80,7 +82,7 @@ def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
                 icon=":material/undo:",
                 help=_("The pair becomes unanswered again."),
                 on_click=_store,
-                args=(database, project_id, who, answer.id, AnswerKind.RETRACT),
+                args=(database, project_id, annotator_name, answer.id, AnswerKind.RETRACT),
             )
             st.text_input(
                 _("Note"),
@@ -90,13 +92,15 @@ def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
                 max_chars=LONGEST_NOTE,
                 label_visibility="collapsed",
                 on_change=_annotate,
-                args=(database, project_id, who, answer.id, answer.answer),
+                args=(database, project_id, annotator_name, answer.id, answer.answer),
             )
             with st.popover(_("Why this pair"), key=f"why_{answer.id}", type="tertiary", on_change="rerun") as opened:
                 if opened.open:
                     _why(database, project_id, answer.task_id)
                     st.markdown(f"**{_('Your answers to this pair')}**")
-                    pair_acts(pair_history(database, project_id, answer.left_id, answer.right_id, who), own=True)
+                    pair_acts(
+                        pair_history(database, project_id, answer.left_id, answer.right_id, annotator_name), is_own=True
+                    )
             seconds = "" if answer.seconds is None else f" · {words().number(answer.seconds, '.1f')} s"
             st.caption(f"{answer.at:%Y-%m-%d %H:%M} UTC{seconds}")
 
@@ -113,20 +117,20 @@ def _why(database: Engine, project_id: int, task_id: int | None) -> None:
         why(reasons(database, project_id, task_id))
 
 
-def _change(database: Engine, project_id: int, who: str, answer_id: int) -> None:
-    _store(database, project_id, who, answer_id, AnswerKind(st.session_state[f"change_{answer_id}"]))
+def _change(database: Engine, project_id: int, annotator_name: str, answer_id: int) -> None:
+    _store(database, project_id, annotator_name, answer_id, AnswerKind(st.session_state[f"change_{answer_id}"]))
 
 
-def _annotate(database: Engine, project_id: int, who: str, answer_id: int, answer: AnswerKind) -> None:
-    _store(database, project_id, who, answer_id, answer, st.session_state[f"note_{answer_id}"])
+def _annotate(database: Engine, project_id: int, annotator_name: str, answer_id: int, answer: AnswerKind) -> None:
+    _store(database, project_id, annotator_name, answer_id, answer, st.session_state[f"note_{answer_id}"])
 
 
 def _store(
-    database: Engine, project_id: int, who: str, answer_id: int, answer: AnswerKind, note: str | None = None
+    database: Engine, project_id: int, annotator_name: str, answer_id: int, answer: AnswerKind, note: str | None = None
 ) -> None:
     """Store the correction, or show why it cannot be stored."""
     with told(st.toast):
-        correct(database, project_id, who, answer_id, answer, note)
+        correct(database, project_id, annotator_name, answer_id, answer, note)
 
 
 main()

@@ -12,22 +12,22 @@ from allpairs.annotate.kit.ui.state import current_project, engine
 def main() -> None:
     """Draw the page."""
     st.title("Experiments", anchor=False)
-    found = list_experiments(engine())
+    experiments = list_experiments(engine())
     project = current_project(engine())
     if project is None:
         st.info("There is no project yet. Create one on the page “New project”.", icon=":material/add:")
     else:
-        with st.expander("New experiment", icon=":material/science:", expanded=not found):
+        with st.expander("New experiment", icon=":material/science:", expanded=not experiments):
             experiment_form(project)
         with st.expander("Compare encoders", icon=":material/compare:"):
             encoder_form(project)
-    if not found:
+    if not experiments:
         st.caption("There are no experiments yet.")
         return
-    running(found, lambda: list_experiments(engine()), standing)
-    if shown := choose_ended(found, "experiment_shown"):
-        standing(shown)
-        experiment_results(shown)
+    running(experiments, lambda: list_experiments(engine()), standing)
+    if experiment := choose_ended(experiments, "experiment_shown"):
+        standing(experiment)
+        experiment_results(experiment)
 
 
 main()

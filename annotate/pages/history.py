@@ -24,8 +24,8 @@ def main() -> None:
     if project is None and not whole:
         st.info("There is no project yet. Create one on the page “New project”.")
         return
-    what = "to accounts, tokens and administrators, and permanently removed projects" if whole else "to this project"
-    st.write(f"All changes {what}. Answers are not listed here: each pair has its own history.")
+    scope = "to accounts, tokens and administrators, and permanently removed projects" if whole else "to this project"
+    st.write(f"All changes {scope}. Answers are not listed here: each pair has its own history.")
     _events(None if whole else project)
 
 
@@ -45,8 +45,8 @@ def _events(project: Project | None) -> None:
 
 def _event(event: Event) -> None:
     with st.container(border=True, key=f"event_{event.id}", gap="xsmall"):
-        about = f": {literal(event.about)}" if event.about else ""
-        st.markdown(f"**{str(event.kind).capitalize()}**{about}")
+        subject = f": {literal(event.about)}" if event.about else ""
+        st.markdown(f"**{str(event.kind).capitalize()}**{subject}")
         for line in changes(event, LABELS):
             st.text(line)
         if (texts := guidelines_of(event)) is not None:

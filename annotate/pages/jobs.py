@@ -43,19 +43,19 @@ def main() -> None:
 
 def job_list(project_id: int, was_under_way: bool) -> None:
     """Draw the jobs, newest first, and the button that starts one."""
-    found = jobs.read_jobs(engine(), project_id)
-    under_way = any(job.state in OPEN for job in found)
+    job_rows = jobs.read_jobs(engine(), project_id)
+    under_way = any(job.state in OPEN for job in job_rows)
     if was_under_way and not under_way:
         st.rerun()  # the last job has ended: stop polling
     if not under_way:
-        train_now(project_id, "Try again" if has_failed_to_train(next(iter(found), None)) else "Train now")
-    if not found:
+        train_now(project_id, "Try again" if has_failed_to_train(next(iter(job_rows), None)) else "Train now")
+    if not job_rows:
         st.info("There are no jobs yet.", icon=":material/inbox:")
-    for job in found[:MOST_SHOWN]:
+    for job in job_rows[:MOST_SHOWN]:
         with st.container(border=True):
             job_row(job)
-    if len(found) > MOST_SHOWN:
-        st.caption(f"{len(found) - MOST_SHOWN:,} older jobs are not shown.")
+    if len(job_rows) > MOST_SHOWN:
+        st.caption(f"{len(job_rows) - MOST_SHOWN:,} older jobs are not shown.")
 
 
 def job_row(job: Job) -> None:

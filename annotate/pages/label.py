@@ -62,31 +62,37 @@ def main() -> None:
 
 
 @st.fragment
-def label_desk(database: Engine, project_id: int, name: str, who: str, settings: Settings, bipartite: bool) -> None:
+def label_desk(
+    database: Engine, project_id: int, name: str, annotator: str, settings: Settings, bipartite: bool
+) -> None:
     """Store the answers that the browser sent, and draw the next pairs."""
     with explained():  # the browser keeps an unacknowledged answer and sends it again
         try:
-            _desk(database, project_id, name, who, settings, bipartite)
+            _desk(database, project_id, name, annotator, settings, bipartite)
         except ProjectGone:  # the frame says where it is, in place of the card
             st.rerun()
 
 
-def _desk(database: Engine, project_id: int, name: str, who: str, settings: Settings, bipartite: bool) -> None:
-    key = f"card-{project_id}-{who}"
+def _desk(database: Engine, project_id: int, name: str, annotator: str, settings: Settings, bipartite: bool) -> None:
+    key = f"card-{project_id}-{annotator}"
     question = settings.question
     sent = outbox(key)
-    receipt = record(database, project_id, who, sent.events) if sent.events else Receipt([], {})
+    receipt = record(database, project_id, annotator, sent.events) if sent.events else Receipt([], {})
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.header(literal(name), anchor=False, width="content")
         audit_batch = choose_queue(database, project_id)
         of_entities = audit_batch is not None and audit_batch.kind == DesignKind.ENTITIES
         grouped = of_entities or (bipartite and choose_view(project_id))
     pairs, standing = serve(
-        database, project_id, who, audit_batch=audit_batch is not None, grouped=grouped, device=device()
+        database, project_id, annotator, audit_batch=audit_batch is not None, grouped=grouped, device=device()
     )
-    before = [] if sent.attempt else recent(database, project_id, who, audit_batch=audit_batch is not None)
-    beside = panel(database, project_id, who, settings.guidelines, standing.progress.round_id, sent.guidelines)
-    label_card(key, project_id, who, question, sent, receipt, pairs, standing, audit_batch, before, grouped, beside)
+    before = [] if sent.attempt else recent(database, project_id, annotator, audit_batch=audit_batch is not None)
+    panel_data = panel(
+        database, project_id, annotator, settings.guidelines, standing.progress.round_id, sent.guidelines
+    )
+    label_card(
+        key, project_id, annotator, question, sent, receipt, pairs, standing, audit_batch, before, grouped, panel_data
+    )
     outlook = None if audit_batch is not None else outlook_of(database, project_id, standing.progress)
     for words_below in (standing.note, outlook_in_words(outlook, words()) if outlook else ""):
         if words_below:
@@ -97,26 +103,26 @@ def _desk(database: Engine, project_id: int, name: str, who: str, settings: Sett
         label = _("See the figures on the page “{page}”", page=titles[page])
         st.page_link(f"../pages/{page}.py", label=label, icon=":material/monitoring:")
     if not pairs or standing.progress.complete or is_unfinished(standing.job):
-        meanwhile(database, project_id, who, _outline(standing, audit_batch), audit_batch)
-    why_last(database, project_id, who)
-    without_keyboard(database, project_id, who, question, pairs[0] if pairs else None, standing, audit_batch)
+        meanwhile(database, project_id, annotator, _outline(standing, audit_batch), audit_batch)
+    why_last(database, project_id, annotator)
+    without_keyboard(database, project_id, annotator, question, pairs[0] if pairs else None, standing, audit_batch)
 
 
 @st.fragment
-def why_last(database: Engine, project_id: int, who: str) -> None:
+def why_last(database: Engine, project_id: int, annotator: str) -> None:
     """Draw, once somebody asks, why the last answered pair had been chosen."""
     with st.expander(_("Why was the last pair chosen?"), key="why_last", on_change="rerun") as opened:
         if not opened.open:
             return
-        task = last_answered(database, project_id, who)
+        task = last_answered(database, project_id, annotator)
         if task is None:
             none = _("You have not answered a pair yet. Reasons appear after the answer, so that they do not bias it.")
             st.write(none)
         else:
-            found = reasons(database, project_id, task)
-            for column, text in zip(st.columns(2), (found.left, found.right), strict=True):
+            pair_reasons = reasons(database, project_id, task)
+            for column, text in zip(st.columns(2), (pair_reasons.left, pair_reasons.right), strict=True):
                 column.text(text)
-            why(found)
+            why(pair_reasons)
 
 
 def choose_queue(database: Engine, project_id: int) -> AuditBatch | None:
@@ -177,17 +183,21 @@ def offer_to_drop(database: Engine, project_id: int, left: int) -> None:
 
 @st.fragment(run_every=2)
 def meanwhile(
-    database: Engine, project_id: int, who: str, shown: tuple[object, ...], audit_batch: AuditBatch | None
+    database: Engine,
+    project_id: int,
+    annotator: str,
+    shown_state: tuple[object, ...],
+    audit_batch: AuditBatch | None,
 ) -> None:
     """Draw the running job, and redraw the page when its outline differs from the one shown."""
     ask_if_due(database, project_id)
-    standing = look(database, project_id, who, audit_batch=audit_batch is not None)
-    if _outline(standing, audit_batch) != shown:
+    standing = look(database, project_id, annotator, audit_batch=audit_batch is not None)
+    if _outline(standing, audit_batch) != shown_state:
         st.rerun()
     job = standing.job
     if job is not None and is_unfinished(job):
-        what = _under_way(job, standing, audit_batch)
-        st.progress(share_done(job), f"{what}: {progress_in_words(job, words())}")
+        text = _under_way(job, standing, audit_batch)
+        st.progress(share_done(job), f"{text}: {progress_in_words(job, words())}")
         return
     if job is not None and job.state == "failed":
         failure(job)
@@ -216,10 +226,10 @@ def _under_way(job: Job, standing: LabelStanding, audit_batch: AuditBatch | None
 def _outline(standing: LabelStanding, audit_batch: AuditBatch | None) -> tuple[object, ...]:
     """Return the parts of the standing that change the page."""
     open_audit_batch = standing.audit_batch.round_id if standing.audit_batch and standing.audit_batch.left else None
-    why = why_empty(standing, audit_batch)
+    reason = why_empty(standing, audit_batch)
     job = standing.job
     timed = job is not None and job.seconds_left is not None
-    return standing.reason, why, standing.progress.round_id, is_unfinished(job), timed, open_audit_batch
+    return standing.reason, reason, standing.progress.round_id, is_unfinished(job), timed, open_audit_batch
 
 
 def ask_for_batch(database: Engine, project_id: int) -> None:
@@ -231,7 +241,7 @@ def ask_for_batch(database: Engine, project_id: int) -> None:
 def without_keyboard(
     database: Engine,
     project_id: int,
-    who: str,
+    annotator: str,
     question: str,
     pair: Pair | None,
     standing: LabelStanding,
@@ -250,15 +260,15 @@ def without_keyboard(
                 _(label),
                 key=f"answer_{pair.task_id}_{answer}",  # per pair, so that a double click never labels the next one
                 on_click=answer_pair,
-                args=(database, project_id, who, pair.task_id, answer),
+                args=(database, project_id, annotator, pair.task_id, answer),
                 width="stretch",
             )
 
 
-def answer_pair(database: Engine, project_id: int, who: str, task_id: int, answer: AnswerKind) -> None:
+def answer_pair(database: Engine, project_id: int, annotator: str, task_id: int, answer: AnswerKind) -> None:
     """Store the answer."""
     with told(st.toast):
-        record(database, project_id, who, [{"key": f"button-{uuid4()}", "task_id": task_id, "answer": answer}])
+        record(database, project_id, annotator, [{"key": f"button-{uuid4()}", "task_id": task_id, "answer": answer}])
 
 
 main()

@@ -47,7 +47,7 @@ def main() -> None:
 def choose_name(files: ChosenFiles) -> tuple[str, list[str]]:
     """Draw the project's name, guessed from the files' names; return it, and what is wrong with it."""
     if files.lists:
-        propose("new_name", suggested_name(engine(), [one.path.name for one in files.lists]), [""])
+        propose("new_name", suggested_name(engine(), [upload.path.name for upload in files.lists]), [""])
     name = st.text_input("Name of the project", key="new_name", max_chars=80, bind="query-params")
     if not name.strip():
         return name, ["Give the project a name."]

@@ -41,23 +41,23 @@ def no_project() -> None:
 
 
 @st.fragment(run_every=UPDATE_SECONDS)
-def project_state(database: Engine, project_id: int, mine: Set[Right]) -> None:
+def project_state(database: Engine, project_id: int, own_rights: Set[Right]) -> None:
     """Draw the state of the project, and keep it up to date."""
     project = read_overview(database, project_id)
-    found = read_standing(database, project_id)
+    state = read_standing(database, project_id)
     st.caption(size(project))
-    what_next(found, next_step(found, mine, words()))
+    what_next(state, next_step(state, own_rights, words()))
     project_figures(project)
     st.subheader(_("How it works"), anchor=False)
-    steps(found)
+    steps(state)
 
 
-def what_next(found: Standing, step: NextStep) -> None:
+def what_next(state: Standing, step: NextStep) -> None:
     """Draw the next step with its button, and the progress of the batch and of what runs."""
     with st.container(border=True, key="next_step"):
         st.markdown(f"**{_('Next:')}** {literal(step.reason)}")
-        batch_bar(found)
-        if found.batch.number and (job := job_in_words(found)):
+        batch_bar(state)
+        if state.batch.number and (job := job_in_words(state)):
             st.caption(literal(job))
         if step.act and st.button(step.act, key="next", type="primary", icon=":material/arrow_forward:"):
             st.switch_page(f"../pages/{step.page}.py")

@@ -38,7 +38,7 @@ def main() -> None:
         member_list(project)
         invitation_form(project)
         with st.expander("What each role may do", icon=":material/info:"):
-            st.markdown("\n".join(f"- **{role}**: {about}" for role, about in ROLES_IN_WORDS.items()))
+            st.markdown("\n".join(f"- **{role}**: {description}" for role, description in ROLES_IN_WORDS.items()))
     if may(Right.INSTALL):
         everybody(project)
 
@@ -48,8 +48,8 @@ def member_list(project: Project) -> None:
     rows = people.members(engine(), project.id, now())
     if not rows:
         st.info("This project has no people yet, apart from the administrators of the whole installation.")
-    shown = search_names(rows, lambda member: member[0].name, "members")
-    draw_page(shown, lambda member: _member(project, *member), f"members_page_{project.id}")
+    members_shown = search_names(rows, lambda member: member[0].name, "members")
+    draw_page(members_shown, lambda member: _member(project, *member), f"members_page_{project.id}")
 
 
 def _member(project: Project, person: PersonRow, role: Role) -> None:
@@ -61,7 +61,7 @@ def _member(project: Project, person: PersonRow, role: Role) -> None:
             st.markdown(f"**{literal(person.name)}**", width="content")
             st.caption(_standing(person), width="content")
         key = f"role_{project.id}_{person.id}_{role}"
-        mine = (guest := who_asks().guest) is not None and guest.person_id == person.id
+        is_self = (guest := who_asks().guest) is not None and guest.person_id == person.id
         options = [*Role, OUT]
         st.selectbox(
             f"Role of {literal(person.name)}",
@@ -70,8 +70,8 @@ def _member(project: Project, person: PersonRow, role: Role) -> None:
             key=key,
             label_visibility="collapsed",
             width=220,
-            disabled=mine,
-            help="You cannot change your own role." if mine else None,
+            disabled=is_self,
+            help="You cannot change your own role." if is_self else None,
             on_change=_set_role,
             args=(project.id, person.id, key),
         )
@@ -114,8 +114,8 @@ def invitation_form(project: Project) -> None:
 
 def _unused(project_id: int, invitation: OpenInvitation) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        until = f"valid until {invitation.until:%d %B %H:%M} UTC"
-        st.caption(f"Unused: {invitation.role}, by {literal(invitation.made_by)}, {until}", width="content")
+        validity = f"valid until {invitation.until:%d %B %H:%M} UTC"
+        st.caption(f"Unused: {invitation.role}, by {literal(invitation.made_by)}, {validity}", width="content")
         st.button(
             "Revoke",
             key=f"withdraw_{invitation.id}",

@@ -19,19 +19,19 @@ def main() -> None:
     if project is None:
         st.info("There is no project yet. Create one on the page “New project”.", icon=":material/add:")
         return
-    found = list_runs(engine(), project.id)
-    running(found, lambda: list_runs(engine(), project.id), run_standing)
+    runs = list_runs(engine(), project.id)
+    running(runs, lambda: list_runs(engine(), project.id), run_standing)
     for name in PIPELINES:
         pipeline_card(project.id, name)
-    if not found:
+    if not runs:
         st.caption("There are no runs yet.")
-    shown = choose_ended(found, "run_shown")
-    if shown:
-        run_standing(shown)
-        run_outputs(project.id, shown.id)
+    run = choose_ended(runs, "run_shown")
+    if run:
+        run_standing(run)
+        run_outputs(project.id, run.id)
     study_list(project.id)
-    if shown:
-        run_results(shown)
+    if run:
+        run_results(run)
 
 
 main()

@@ -33,11 +33,11 @@ def main() -> None:
     projects = read_overviews(engine(), archived=show)
     in_bin = [project for project in list_bin(engine()) if may(Right.CHANGE, project.id)]
     if not projects:
-        away = _("Every project is archived or in the bin. Create one from a file of texts.")
+        no_open_project = _("Every project is archived or in the bin. Create one from a file of texts.")
         none = _("There is no project yet. Create one from a file of texts.")
         if not may(Right.INSTALL):
-            away = none = _("You have no project yet. Ask an administrator for access to one.")
-        st.info(away if archived or in_bin else none, icon=":material/folder_open:")
+            no_open_project = none = _("You have no project yet. Ask an administrator for access to one.")
+        st.info(no_open_project if archived or in_bin else none, icon=":material/folder_open:")
     if len(projects) > MANY:
         with search:
             projects = find(projects)
@@ -48,19 +48,19 @@ def main() -> None:
 
 def find(projects: Sequence[Overview]) -> list[Overview]:
     """Draw the search and the order; return the projects that match, in that order."""
-    wanted = st.text_input(_("Search"), key="search", placeholder=_("Part of a name"), icon=":material/search:")
+    words = st.text_input(_("Search"), key="search", placeholder=_("Part of a name"), icon=":material/search:")
     order = st.selectbox(_("Order"), list(ORDERS), format_func=_, key="order")
-    return arranged(projects, wanted, order)
+    return arranged(projects, words, order)
 
 
 def cards(projects: Sequence[Overview]) -> None:
     """Draw the cards, two side by side, and a button for more."""
-    shown = projects[: st.session_state.get("cards_shown", FIRST_CARDS)]
-    for start in range(0, len(shown), 2):  # row by row, so that one column on a phone keeps the order
-        for column, project in zip(st.columns(2), shown[start : start + 2], strict=False):
+    shown_projects = projects[: st.session_state.get("cards_shown", FIRST_CARDS)]
+    for start in range(0, len(shown_projects), 2):  # row by row, so that one column on a phone keeps the order
+        for column, project in zip(st.columns(2), shown_projects[start : start + 2], strict=False):
             with column, st.container(border=True, height="stretch", key=f"project_{project.id}"):
                 project_card(project)
-    if more := len(projects) - len(shown):
+    if more := len(projects) - len(shown_projects):
         st.button(_("Show more ({n} left)", n=more), key="show_more", on_click=_show_more)
 
 
@@ -79,8 +79,8 @@ def binned(projects: Sequence[Binned]) -> None:
 def _binned(project: Binned) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"binned_{project.id}"):
         st.markdown(f"**{literal(project.name)}**", width="content")
-        when = f"deleted {ago(project.deleted_at)}, removed permanently on {project.removed_at:%d %B}"
-        st.caption(when, width="content")
+        dates = f"deleted {ago(project.deleted_at)}, removed permanently on {project.removed_at:%d %B}"
+        st.caption(dates, width="content")
         st.button(
             "Restore",
             key=f"unbin_{project.id}",

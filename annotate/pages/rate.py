@@ -24,37 +24,37 @@ def main() -> None:
     """Draw the page."""
     database = engine()
     project = current_project(database)
-    found = list_studies(database, project.id) if project else []
-    if project is None or not found:
+    studies = list_studies(database, project.id) if project else []
+    if project is None or not studies:
         st.title(_(RATE), anchor=False)
         st.info(_(NONE), icon=":material/reviews:")
         return
-    standing = _wanted(found)
-    who = annotator()
+    standing = _wanted(studies)
+    rater = annotator()
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header(f"{literal(project.name)}", anchor=False)
-        seen = (RATE, RESULTS) if may(Right.SEE, project.id) else (RATE,)
-        shown = st.segmented_control(
+        views = (RATE, RESULTS) if may(Right.SEE, project.id) else (RATE,)
+        view = st.segmented_control(
             _("What to see"),
-            seen,
+            views,
             default=RATE,
             required=True,
             format_func=_,
             key="rate_shown",
             label_visibility="collapsed",
         )
-    if shown == RATE:
-        rating_desk(database, project.id, standing.study.id, who)
+    if view == RATE:
+        rating_desk(database, project.id, standing.study.id, rater)
         return
-    if 0 < standing.rated.get(who, 0) < standing.units:
+    if 0 < standing.rated.get(rater, 0) < standing.units:
         st.warning(_(BLIND), icon=":material/visibility_off:")
     study_results(project.id, standing)
 
 
-def _wanted(found: list[StudyStanding]) -> StudyStanding:
+def _wanted(studies: list[StudyStanding]) -> StudyStanding:
     """Return the study that `?study=NUMBER` names, else the newest one."""
     named = st.query_params.get("study")
-    return next((one for one in found if str(one.study.id) == named), found[0])
+    return next((standing for standing in studies if str(standing.study.id) == named), studies[0])
 
 
 main()

@@ -22,20 +22,20 @@ def main() -> None:
     st.write("A program can label, read labels and figures, and start trainings, by the same rules as you.")
     reference()
     guest = who_asks().guest
-    made = None
+    tokens = None
     if guest is not None:
-        made = api_tokens(guest)
+        tokens = api_tokens(guest)
     else:
         st.info(
             "No token is needed: nobody signs in here, and only programs on this machine get an answer. What they "
             "label is stored under the name “me”.",
             icon=":material/vpn_key_off:",
         )
-    mine = rights(engine(), project.id) if project is not None else frozenset[Right]()
-    examples(project, mine, None if guest is None else made or LATER)
+    own_rights = rights(engine(), project.id) if project is not None else frozenset[Right]()
+    examples(project, own_rights, None if guest is None else tokens or LATER)
 
 
-def examples(project: Project | None, mine: frozenset[Right], token: str | None) -> None:
+def examples(project: Project | None, own_rights: frozenset[Right], token: str | None) -> None:
     """Draw lines to copy. token: the one that was just made, or a placeholder; None: none is needed."""
     needed = token is not None
     with st.container(border=True):
@@ -43,15 +43,15 @@ def examples(project: Project | None, mine: frozenset[Right], token: str | None)
         if needed:
             st.caption("First tell the terminal the token, in place of the dots:" if token == LATER else "First:")
             st.code(f"export {VARIABLE}={token}", language=None, wrap_lines=True)
-        for title, line in curl_lines(site(), project, mine, needed).items():
+        for title, line in curl_lines(site(), project, own_rights, needed).items():
             st.caption(title)
             st.code(line, language=None, wrap_lines=True)
     with st.container(border=True):
         st.subheader("In Python", anchor=False)
-        where = "wherever the command `allpairs` is"
-        about = f"The package `allpairs` is installed {where}, and its client needs only the standard library."
-        st.caption(f"{about} It reads the token from `{VARIABLE}`, as above." if needed else about)
-        st.code(python_lines(site(), project, mine, needed), language="python", wrap_lines=True)
+        place = "wherever the command `allpairs` is"
+        install_note = f"The package `allpairs` is installed {place}, and its client needs only the standard library."
+        st.caption(f"{install_note} It reads the token from `{VARIABLE}`, as above." if needed else install_note)
+        st.code(python_lines(site(), project, own_rights, needed), language="python", wrap_lines=True)
 
 
 main()

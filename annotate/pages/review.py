@@ -58,19 +58,19 @@ def nothing(one_list: bool, last: int) -> None:
 
 
 @st.fragment
-def review_desk(database: Engine, project_id: int, who: str, question: str, last: int) -> None:
+def review_desk(database: Engine, project_id: int, annotator_name: str, question: str, last: int) -> None:
     """Draw the next pair to settle, if there is one: blind first, then with the answers of others."""
     redraw_after(database, project_id, last)
-    key = f"review_{project_id}_{who}"
+    key = f"review_{project_id}_{annotator_name}"
     later = st.session_state.setdefault(f"{key}_later", set())
-    found = queue(database, project_id, later)
-    if found.next is None:
+    cases = queue(database, project_id, later)
+    if cases.next is None:
         return
-    case = found.next
-    here = f"{key}_{case.left_id}_{case.right_id}"
+    case = cases.next
+    case_key = f"{key}_{case.left_id}_{case.right_id}"
     st.subheader("Pairs to settle", anchor=False)
-    differ = f"{counted(found.disagreements, 'pair')} with different answers" if found.disagreements else ""
-    unsure = f"{counted(found.unsure, 'pair')} left unsure" if found.unsure else ""
+    differ = f"{counted(cases.disagreements, 'pair')} with different answers" if cases.disagreements else ""
+    unsure = f"{counted(cases.unsure, 'pair')} left unsure" if cases.unsure else ""
     waits = ", ".join(filter(None, [differ, unsure]))
     st.caption(f"{waits}. Your answer becomes the label. “Unsure” and audit pairs are not used for training.")
     with st.container(border=True, key="review_case"):
@@ -80,43 +80,43 @@ def review_desk(database: Engine, project_id: int, who: str, question: str, last
             "Your answer",
             LABELS,
             format_func=TITLES.__getitem__,
-            key=here,
+            key=case_key,
             help="The answers of others appear after yours, so that they do not bias it.",
         )
         if chosen is None:
             st.button(
                 "Later",
-                key=f"{here}_later",
+                key=f"{case_key}_later",
                 type="tertiary",
                 icon=":material/schedule:",
                 on_click=later.add,
                 args=((case.left_id, case.right_id),),
             )
             return
-        _others(database, project_id, case, who)
+        _others(database, project_id, case, annotator_name)
         note = st.text_input(
             "Note",
-            key=f"{here}_note",
+            key=f"{case_key}_note",
             max_chars=LONGEST_NOTE,
             placeholder="Reason, for similar pairs later",
             persist_state=DRAFT,
         )
         st.button(
             f"Settle: {TITLES[chosen]}",
-            key=f"{here}_settle",
+            key=f"{case_key}_settle",
             type="primary",
             icon=":material/gavel:",
             on_click=_settle,
-            args=(database, project_id, who, case, chosen, note),
+            args=(database, project_id, annotator_name, case, chosen, note),
         )
 
 
-def _others(database: Engine, project_id: int, case: Case, who: str) -> None:
+def _others(database: Engine, project_id: int, case: Case, annotator_name: str) -> None:
     """Draw each annotator's answer."""
     votes = opinions(database, project_id, case)
     rows = [
         {
-            "annotator": f"{vote.annotator} (you)" if vote.annotator == who else vote.annotator,
+            "annotator": f"{vote.annotator} (you)" if vote.annotator == annotator_name else vote.annotator,
             "answer": TITLES[vote.answer],
             "note": vote.note,
             "at": f"{vote.at:%Y-%m-%d %H:%M} UTC",
@@ -130,9 +130,9 @@ def _others(database: Engine, project_id: int, case: Case, who: str) -> None:
             pair_acts(pair_history(database, project_id, case.left_id, case.right_id))
 
 
-def _settle(database: Engine, project_id: int, who: str, case: Case, answer: AnswerKind, note: str) -> None:
+def _settle(database: Engine, project_id: int, annotator_name: str, case: Case, answer: AnswerKind, note: str) -> None:
     with told(st.toast):
-        settle(database, project_id, who, case, answer, note)
+        settle(database, project_id, annotator_name, case, answer, note)
 
 
 main()

@@ -77,12 +77,12 @@ def save(project: Project, entered: dict[str, object], wrong: list[str], key: st
     stored = Settings.model_validate(project.settings).model_dump()
     changed = stored | entered != stored
     with st.container(horizontal=True, vertical_alignment="center"):
-        asked = st.button("Save", key="save", type="primary", icon=":material/save:")
+        is_pressed = st.button("Save", key="save", type="primary", icon=":material/save:")
         if changed:
             st.button("Discard", key="discard", type="tertiary", on_click=fill_form, args=(key, stored))
         with st.container(key="unsaved" if changed else "saved", width="content"):
             st.caption("Not saved yet." if changed else "All saved.")
-    if asked and not wrong:
+    if is_pressed and not wrong:
         _store(project.id, Settings.model_validate(entered))
 
 
@@ -103,10 +103,10 @@ def danger(project: Project) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(f"To confirm, type its name: {literal(project.name)}", key=f"confirm_{project.id}")
-        asked = st.button("Delete", key="delete", icon=":material/delete:")
-    if asked and typed != project.name:
+        is_pressed = st.button("Delete", key="delete", icon=":material/delete:")
+    if is_pressed and typed != project.name:
         st.error("Nothing was deleted. Type the name of the project exactly as it is.", icon=":material/error:")
-    elif asked:
+    elif is_pressed:
         bin_project(engine(), project.id)
         st.rerun()
 

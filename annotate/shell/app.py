@@ -47,35 +47,35 @@ def _show_page() -> None:
         sign_in()
         return
     project = current_project(database)
-    away = chosen_project() if project is None else None
-    mine = rights(database, project.id if project else None)
+    chosen = chosen_project() if project is None else None
+    own_rights = rights(database, project.id if project else None)
     pages = all_pages()
-    seen = visible_pages(mine, asking.guest is not None)
+    visible = visible_pages(own_rights, asking.guest is not None)
     # The start page has no address of its own: a page that started here would be unknown at its own one.
     start = st.Page(lambda: None, title="Start", url_path="start", default=True, visibility="hidden")
     page = st.navigation([start, *pages.values()], position="hidden")
-    if not (shown := page.url_path):
-        st.switch_page(pages[seen[0]], query_params=st.query_params.to_dict())
+    if not (page_name := page.url_path):
+        st.switch_page(pages[visible[0]], query_params=st.query_params.to_dict())
     st.set_page_config(page_title=" · ".join([page.title, *([project.name] if project else []), "Allpairs"]))
     with st.sidebar:
         pick_project(database, project)
         if project is not None:
-            show_progress(database, project, mine, set(seen), shown)
-        places = draw_menu(pages, listed(database, seen, project))
+            show_progress(database, project, own_rights, set(visible), page_name)
+        places = draw_menu(pages, listed(database, visible, project))
         if asking.guest is None:
             name_annotator(database)
-        choose_language(shown)
+        choose_language(page_name)
     warn_without_worker(database)
-    visit(shown if shown in seen else "", asking.guest)
+    visit(page_name if page_name in visible else "", asking.guest)
     if (path := st.query_params.get(MISSING)) is not None:
         st.warning(_("There is no page at the address {path}. Choose one from the menu.", path=literal(f"/{path}")))
         del st.query_params[MISSING]
-    if away is not None and (shown not in seen or shown not in WITHOUT_PROJECT):
-        st.title(pages[shown].title, anchor=False)
-        project_away(database, away, asking.guest is not None)
+    if chosen is not None and (page_name not in visible or page_name not in WITHOUT_PROJECT):
+        st.title(pages[page_name].title, anchor=False)
+        project_away(database, chosen, asking.guest is not None)
         return
-    if shown not in seen:
-        refuse(pages[shown].title, project, without_accounts=shown in SIGNED_IN)
+    if page_name not in visible:
+        refuse(pages[page_name].title, project, without_accounts=page_name in SIGNED_IN)
         return
     with (
         about(project=project and project.id, person=asking.guest and asking.guest.person_id),
@@ -90,12 +90,12 @@ def refuse(title: str, project: Project | None, without_accounts: bool) -> None:
     if without_accounts:
         st.info(_("Nobody signs in here, so there are no accounts. The first one is made on the page “People”."))
         return
-    whom = (
+    advice = (
         _("Ask an administrator of {project}.", project=literal(project.name))
         if project
         else _("Ask an administrator.")
     )
-    st.error(f"{_('Your role does not include this page.')} {whom}", icon=":material/lock:")
+    st.error(f"{_('Your role does not include this page.')} {advice}", icon=":material/lock:")
 
 
 @st.fragment(run_every=10)

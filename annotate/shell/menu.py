@@ -69,17 +69,17 @@ SIGNED_IN = ("account",)  # where people sign in
 ENTRIES = (*(entry for group in MENU.values() for entry in group), *BY_BUTTON)
 
 
-def visible_pages(mine: Set[Right], logged_in: bool) -> list[str]:
+def visible_pages(own_rights: Set[Right], logged_in: bool) -> list[str]:
     """Return the files of the pages that a person with these rights sees, in the order of the menu."""
     listed = [entry for entry in ENTRIES if logged_in or entry.file not in SIGNED_IN]
-    return [entry.file for entry in listed if entry.right is None or entry.right in mine]
+    return [entry.file for entry in listed if entry.right is None or entry.right in own_rights]
 
 
-def listed(database: Engine, seen: Sequence[str], project: Project | None) -> list[str]:
+def listed(database: Engine, visible_files: Sequence[str], project: Project | None) -> list[str]:
     """Return those of the visible pages that the menu lists: *Rate* once the project has questions to rate."""
     with reading(database) as session:
         rates = project is not None and has_studies(session, project.id)
-    return [file for file in seen if rates or file != "rate"]
+    return [file for file in visible_files if rates or file != "rate"]
 
 
 def all_pages() -> dict[str, StreamlitPage]:
@@ -102,7 +102,7 @@ def draw_logo() -> None:
     st.logo(wide, size="large", icon_image=mark)
 
 
-def draw_menu(pages: Mapping[str, StreamlitPage], shown: Sequence[str]) -> dict[str, DeltaGenerator]:
+def draw_menu(pages: Mapping[str, StreamlitPage], files: Sequence[str]) -> dict[str, DeltaGenerator]:
     """Draw the links to the visible pages, in groups, and return the place of each, to draw it anew with a number.
 
     In the browser, menu.js adds the project to each address.
@@ -110,7 +110,7 @@ def draw_menu(pages: Mapping[str, StreamlitPage], shown: Sequence[str]) -> dict[
     places: dict[str, DeltaGenerator] = {}
     with st.container(gap="xsmall", key="menu"):
         for group, entries in MENU.items():
-            links = [entry for entry in entries if entry.file in shown]
+            links = [entry for entry in entries if entry.file in files]
             if not links:
                 continue
             if group:

@@ -42,11 +42,11 @@ def sign_in() -> None:
     What a provider said a while ago counts as not said: Streamlit keeps it in the browser for 30 days.
     """
     st.title("Allpairs", anchor=False)
-    found = providers()
-    if found and st.user.is_logged_in and _is_fresh(st.user.get("iat")):
+    known_providers = providers()
+    if known_providers and st.user.is_logged_in and _is_fresh(st.user.get("iat")):
         _vouched_for()
-    elif (asked := st.query_params.get(LOG_IN)) in found:
-        st.login(None if asked == DEFAULT else asked)
+    elif (provider := st.query_params.get(LOG_IN)) in known_providers:
+        st.login(None if provider == DEFAULT else provider)
     else:
         st.write(_("You are not signed in."))
         _go(LOGIN, _("Sign in"), come_back=True)
@@ -59,8 +59,8 @@ def _is_fresh(issued: object) -> bool:
 
 def role_groups() -> tuple[provider_groups.ProviderGroup, ...]:
     """Return the groups in Streamlit's secrets that give roles."""
-    found = st.secrets.get("groups", ()) if st.secrets.load_if_toml_exists() else ()
-    return provider_groups.groups_from(found)
+    entries = st.secrets.get("groups", ()) if st.secrets.load_if_toml_exists() else ()
+    return provider_groups.groups_from(entries)
 
 
 def _vouched_for() -> None:
@@ -71,15 +71,15 @@ def _vouched_for() -> None:
     if not issuer or not subject:
         st.error(_("Your identity provider did not send an issuer and a subject (iss and sub). Ask an administrator."))
     else:
-        wanted = provider_groups.wanted_roles(role_groups(), issuer, st.user.get("groups"))
-        provider_groups.follow(system_engine(), issuer, subject, wanted, now())
+        roles = provider_groups.wanted_roles(role_groups(), issuer, st.user.get("groups"))
+        provider_groups.follow(system_engine(), issuer, subject, roles, now())
         if _enter(issuer, subject):
             return
-        said = _("Your provider identifies you as **{name}**, but you have no account here.", name=literal(called))
-        st.write(said)
-        if any(wanted.values()):
-            of_groups = partial(provider_groups.join, issuer=issuer, subject=subject, wanted=wanted)
-            _join(issuer, subject, called, lambda name: of_groups(system_engine(), name, at=now()))
+        message = _("Your provider identifies you as **{name}**, but you have no account here.", name=literal(called))
+        st.write(message)
+        if any(roles.values()):
+            of_groups = partial(provider_groups.join, issuer=issuer, subject=subject, roles=roles)
+            _join(issuer, subject, called, lambda name: of_groups(system_engine(), name, time=now()))
         else:
             _invited(issuer, subject, called)
     st.button(_("Use another account"), key="leave_provider", icon=":material/logout:", on_click=st.logout)
@@ -88,8 +88,8 @@ def _vouched_for() -> None:
 
 def _enter(issuer: str, subject: str) -> bool:
     """Return whether the person is known; if so, send them through the address that sets the cookie."""
-    here = browser()
-    ticket = logins.ticket_for(system_engine(), issuer, subject, here, now()) if here else None
+    browser_id = browser()
+    ticket = logins.ticket_for(system_engine(), issuer, subject, browser_id, now()) if browser_id else None
     if ticket is not None:
         _go(f"{LOGIN}/ticket/{quote(ticket)}", _("Continue"))
     return ticket is not None
@@ -116,7 +116,7 @@ def _invited(issuer: str, subject: str, called: str) -> None:
     role = _(NAMES[offer.role])
     st.write(_("You are invited to **{project}**, as {role}.", project=literal(offer.project), role=role))
     accept = partial(invitations.accept_by_subject, issuer=issuer, subject=subject)
-    _join(issuer, subject, called, lambda name: accept(system_engine(), token, name, at=now()))
+    _join(issuer, subject, called, lambda name: accept(system_engine(), token, name, time=now()))
 
 
 def _join(issuer: str, subject: str, called: str, make: Callable[[str], None]) -> None:

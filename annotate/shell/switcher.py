@@ -28,26 +28,26 @@ UPDATE_SECONDS = 10  # seconds between two looks at the project's progress
 
 
 @st.fragment(run_every=UPDATE_SECONDS)
-def show_progress(database: Engine, project: Project, mine: Set[Right], seen: Set[str], page: str) -> None:
+def show_progress(database: Engine, project: Project, own_rights: Set[Right], visible: Set[str], page: str) -> None:
     """Draw the project's progress and its next step, and keep them up to date; on the page Label the card counts.
 
     Once the project is gone, or the person's role has changed, the whole page is drawn anew.
     """
-    if not _is_as_before(database, project.id, mine):
+    if not _is_as_before(database, project.id, own_rights):
         st.rerun()
-    found = read_standing(database, project.id)
+    standing = read_standing(database, project.id)
     if page != "label":
-        batch_bar(found)
-    step_link(next_step(found, mine, words()), seen)
+        batch_bar(standing)
+    step_link(next_step(standing, own_rights, words()), visible)
 
 
-def _is_as_before(database: Engine, project_id: int, mine: Set[Right]) -> bool:
+def _is_as_before(database: Engine, project_id: int, own_rights: Set[Right]) -> bool:
     try:
         with reading(database) as session:
             live_project(session, project_id)
     except ProjectGone:
         return False
-    return rights(database, project_id) == mine
+    return rights(database, project_id) == own_rights
 
 
 def pick_project(database: Engine, project: Project | None) -> None:
@@ -64,17 +64,17 @@ def pick_project(database: Engine, project: Project | None) -> None:
 def project_away(database: Engine, name: str, is_guest: bool) -> None:
     """Tell that the chosen project is not there, and draw the choice of another; is_guest: somebody is signed in."""
     if name in list_archive(database):
-        where = _("{name} is archived. An administrator can restore it on the page “Projects”.", name=literal(name))
+        message = _("{name} is archived. An administrator can restore it on the page “Projects”.", name=literal(name))
     elif name in {binned.name for binned in list_bin(database)}:
-        where = _("{name} is in the bin. An administrator can restore it on the page “Projects”.", name=literal(name))
+        message = _("{name} is in the bin. An administrator can restore it on the page “Projects”.", name=literal(name))
     elif is_guest:
-        where = _(
+        message = _(
             "There is no project named {name}. It may have been removed, or your role in it taken away.",
             name=literal(name),
         )
     else:
-        where = _("There is no project named {name}. It may have been removed.", name=literal(name))
-    st.warning(where, icon=":material/folder_off:")
+        message = _("There is no project named {name}. It may have been removed.", name=literal(name))
+    st.warning(message, icon=":material/folder_off:")
     _choose(database, "chosen_instead", "visible")
 
 

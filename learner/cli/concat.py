@@ -64,7 +64,7 @@ def concat(
     from allpairs.learner.files.concat import checked_concat_settings, train_and_measure
     from allpairs.learner.files.evaluate import checked_method
 
-    how = checked_method(method, sample, base, seed)
+    method_settings = checked_method(method, sample, base, seed)
     settings = checked_concat_settings(
         epochs=epochs,
         learning_rate=learning_rate,
@@ -84,7 +84,7 @@ def concat(
             settings,
             out,
             split=split,
-            method=how if gold else None,
+            method=method_settings if gold else None,
             held_out=held_out,
             progress=progress,
         )
@@ -98,10 +98,11 @@ def _show(result: dict[str, Any], json: bool) -> None:
         print_result(result, None)
         return
     typer.echo(f"trained {result['model']} on {result['labels']:,} labels ({result['labelled_positives']:,} positive)")
-    if held := result.pop("held_out", None):
-        typer.echo(f"held out  {held['pairs']:,} pairs  accuracy {held['accuracy']:.4f}  F1 {held['f1']:.4f}")
-    for name, found in result.items():
-        if isinstance(found, dict):
-            typer.echo(
-                f"{name:24s} {found['value']:.4f}  ({found['low']:.4f} to {found['high']:.4f}, {found['method']})"
-            )
+    if held_out := result.pop("held_out", None):
+        typer.echo(
+            f"held out  {held_out['pairs']:,} pairs  accuracy {held_out['accuracy']:.4f}  F1 {held_out['f1']:.4f}"
+        )
+    for name, figures in result.items():
+        if isinstance(figures, dict):
+            interval = f"{figures['low']:.4f} to {figures['high']:.4f}"
+            typer.echo(f"{name:24s} {figures['value']:.4f}  ({interval}, {figures['method']})")

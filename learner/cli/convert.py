@@ -43,5 +43,5 @@ def _folder(model: str) -> Path:
     try:
         return Path(snapshot_download(model, allow_patterns=FILES))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-        what = f"there is no folder {model}, and it could not be downloaded from the hub ({type(error).__name__})"
-        raise InputError(f"{what}: name a model's folder") from None
+        problem = f"there is no folder {model}, and it could not be downloaded from the hub ({type(error).__name__})"
+        raise InputError(f"{problem}: name a model's folder") from None

@@ -102,10 +102,10 @@ def _write(released: Released, evaluated: str, out: Path, encode: "Encode | None
 def _differences(figures: Mapping[str, Mapping[str, int]], paper: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return a note on each part whose positives differ from the paper's."""
     return [
-        f"{part}: {with_noun(ours['positives'], 'positive')}, {ours['positives'] / paper[part]['positives']:.0%} of "
-        f"the paper's {paper[part]['positives']:,.0f}."
-        for part, ours in figures.items()
-        if paper[part] and ours["positives"] != paper[part]["positives"]
+        f"{part}: {with_noun(counts['positives'], 'positive')}, {counts['positives'] / paper[part]['positives']:.0%} "
+        f"of the paper's {paper[part]['positives']:,.0f}."
+        for part, counts in figures.items()
+        if paper[part] and counts["positives"] != paper[part]["positives"]
     ]
 
 
@@ -114,8 +114,8 @@ def _show(result: Mapping[str, Any]) -> None:
     for part, figures in result["parts"].items():
         for name, value in figures.items():
             paper = result["paper"].get(part, {}).get(name)
-            shown = "" if paper is None else f"{paper:,.0f}"
-            typer.echo(f"{part:6s} {name.replace('_', ' '):17s} {value:16,d} {shown:>16s}")
+            paper_value = "" if paper is None else f"{paper:,.0f}"
+            typer.echo(f"{part:6s} {name.replace('_', ' '):17s} {value:16,d} {paper_value:>16s}")
     typer.echo(f"train items train, {result['evaluated']} items measure; others are not used")
 
 

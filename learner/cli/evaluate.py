@@ -72,7 +72,7 @@ def evaluate(
     )
     from allpairs.learner.files.labels import read_training
 
-    how = checked_method(method, sample, base, seed)
+    method_settings = checked_method(method, sample, base, seed)
     if gold is None and audit is None:
         raise InputError("no labels to measure by: give --gold or --audit")
     if audit is not None and method is not None:
@@ -89,7 +89,7 @@ def evaluate(
         if audit is not None:
             result = evaluate_audit(loaded, divided, audit, seed, progress)
         else:
-            result = evaluate_corpus(loaded, divided, how, progress, against, labelled)
+            result = evaluate_corpus(loaded, divided, method_settings, progress, against, labelled)
     print_notes(loaded, divided)
     if about_texts := repeated_texts_note(divided):
         typer.echo(about_texts, err=True)

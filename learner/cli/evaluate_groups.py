@@ -30,33 +30,33 @@ def evaluate_groups(
     """
     from allpairs.learner.files.group_figures import group_figures
 
-    found = group_figures(groups, true, [path for path in (left, right) if path is not None], name, by)
+    figures = group_figures(groups, true, [path for path in (left, right) if path is not None], name, by)
     if json:
-        print_result(found, None)
+        print_result(figures, None)
         return
-    typer.echo(f"{found['texts']:,} texts\n{'':14s}{'precision':>10s}{'recall':>10s}{'F1':>10s}")
+    typer.echo(f"{figures['texts']:,} texts\n{'':14s}{'precision':>10s}{'recall':>10s}{'F1':>10s}")
     for key, title in TITLES.items():
         typer.echo(
-            f"{title:14s}" + "".join(f"{_number(found[key][part]):>10s}" for part in ("precision", "recall", "f1"))
+            f"{title:14s}" + "".join(f"{_number(figures[key][part]):>10s}" for part in ("precision", "recall", "f1"))
         )
-    for row in found.get("by", ()):
-        figures = "".join(f"{_number(row[part]):>10s}" for part in ("precision", "recall", "f1"))
-        typer.echo(f"{by} {row['value'] or '(empty)'}, {row['texts']:,} texts: B³{figures}")
+    for row in figures.get("by", ()):
+        numbers = "".join(f"{_number(row[part]):>10s}" for part in ("precision", "recall", "f1"))
+        typer.echo(f"{by} {row['value'] or '(empty)'}, {row['texts']:,} texts: B³{numbers}")
     for key in ("found", "true"):
-        typer.echo(f"\n{key} groups: " + _summary(found[key]))
+        typer.echo(f"\n{key} groups: " + _summary(figures[key]))
 
 
-def _summary(one: Mapping[str, Any]) -> str:
+def _summary(figures: Mapping[str, Any]) -> str:
     """Return in words what the groups look like."""
-    sizes = ", ".join(f"{count:,} of {size}" for size, count in one["sizes"].items())
+    sizes = ", ".join(f"{count:,} of {size}" for size, count in figures["sizes"].items())
     words = [
-        f"{one['groups']:,} with single texts; {_number(one['matching_rate'])} of the texts have a partner",
+        f"{figures['groups']:,} with single texts; {_number(figures['matching_rate'])} of the texts have a partner",
         f"sizes: {sizes}",
-        "Hill numbers of the sizes (order 0, 1, 2): " + ", ".join(map(_number, one["hill_numbers"])),
+        "Hill numbers of the sizes (order 0, 1, 2): " + ", ".join(map(_number, figures["hill_numbers"])),
     ]
-    if "homonymy" in one:
-        words.append(f"several names: {_number(one['name_variation'])} of the groups")
-        words.append(f"a name that another group has, too: {_number(one['homonymy'])} of the groups")
+    if "homonymy" in figures:
+        words.append(f"several names: {_number(figures['name_variation'])} of the groups")
+        words.append(f"a name that another group has, too: {_number(figures['homonymy'])} of the groups")
     return "\n  ".join(words)
 
 

@@ -36,12 +36,12 @@ def experiment(
     from allpairs.learner.experiment.report import write_report
     from allpairs.learner.experiment.spec import read_experiment
 
-    wanted = read_experiment(file)
+    spec = read_experiment(file)
     slots = checked_devices([name.strip() for name in devices.split(",")] if devices else [], workers)
-    grid = Grid(wanted, _folder(out), slots)
+    grid = Grid(spec, _folder(out), slots)
     with grid_bar() as progress:
         run_grid(grid, progress)
-    reported = write_report(wanted, out)
+    reported = write_report(spec, out)
     if json:
         print_result({"cells": [standing.as_dict() for standing in grid.standings]}, None)
     elif reported:

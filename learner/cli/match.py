@@ -63,16 +63,16 @@ def match(
     require_writable(out)
     with progress_bar() as progress:
         loaded = load_model(model)
-        found = match_corpus(loaded, corpus, cut, out, progress, why, grouping, answered, values)
+        summary = match_corpus(loaded, corpus, cut, out, progress, why, grouping, answered, values)
     print_notes(loaded, corpus)
     if json:
-        print_result(found, None)
+        print_result(summary, None)
     else:
-        lowest = "" if found["lowest_score"] is None else f", the lowest score {found['lowest_score']:.4f}"
-        typer.echo(f"{found['pairs']} pairs in {out}{lowest}")
-        for note in equal_in_words(found["equal"], found["left_out"]):
+        lowest = "" if summary["lowest_score"] is None else f", the lowest score {summary['lowest_score']:.4f}"
+        typer.echo(f"{summary['pairs']} pairs in {out}{lowest}")
+        for note in equal_in_words(summary["equal"], summary["left_out"]):
             typer.echo(note)
         if groups:
-            typer.echo(f"{found['groups']} groups in {found['groups_out']}")
-            if found["note"]:
-                typer.echo(found["note"])
+            typer.echo(f"{summary['groups']} groups in {summary['groups_out']}")
+            if summary["note"]:
+                typer.echo(summary["note"])

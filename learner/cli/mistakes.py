@@ -51,15 +51,15 @@ def mistakes(
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_columns(text_column))
     corpus = read_split(split, corpus) if split else corpus
     with progress_bar() as progress:
-        dataset, true, found = find_mistakes(model, corpus, recall, sample, base, seed, progress)
-    rows = write_mistakes(dataset, corpus, true, found, checks, out, np.random.default_rng(seed))
-    parts = {one.name: one.size for one in found}
+        dataset, true, mistake_parts = find_mistakes(model, corpus, recall, sample, base, seed, progress)
+    rows = write_mistakes(dataset, corpus, true, mistake_parts, checks, out, np.random.default_rng(seed))
+    parts = {part.name: part.size for part in mistake_parts}
     if json:
         print_result({"true": true, "mistakes": parts, "rows": rows, "out": str(out)}, None)
         return
-    said = " and ".join(f"{size:,} {name}" for name, size in parts.items())
+    sizes = " and ".join(f"{size:,} {name}" for name, size in parts.items())
     typer.echo(
-        f"at recall {recall:g}: {true:,} known matches, {said} pairs that gold does not list; {rows} are in {out}"
+        f"at recall {recall:g}: {true:,} known matches, {sizes} pairs that gold does not list; {rows} are in {out}"
     )
 
 
@@ -68,9 +68,9 @@ def _correct(path: Path, seed: int, json: bool) -> None:
 
     from allpairs.learner.files.mistakes import corrected_by
 
-    found = corrected_by(path, np.random.default_rng(seed))
+    estimates = corrected_by(path, np.random.default_rng(seed))
     if json:
-        print_result({name: one.as_dict() for name, one in found.items()}, None)
+        print_result({name: estimate.as_dict() for name, estimate in estimates.items()}, None)
         return
-    for name, one in found.items():
-        typer.echo(f"{name:12s} {one.value:.4f}  ({one.low:.4f} to {one.high:.4f})")
+    for name, estimate in estimates.items():
+        typer.echo(f"{name:12s} {estimate.value:.4f}  ({estimate.low:.4f} to {estimate.high:.4f})")

@@ -28,8 +28,8 @@ def pipeline(
     from allpairs.learner.pipelines.pipeline import RESULTS, begin, read_artifacts, run_pipeline
     from allpairs.learner.pipelines.spec import read_spec
 
-    inputs, wanted = read_spec(name, config)
-    run = begin(name, out.resolve(), inputs, wanted)
+    inputs, spec = read_spec(name, config)
+    run = begin(name, out.resolve(), inputs, spec)
     with grid_bar() as progress:
         run_pipeline(name, run, progress)
     if json:

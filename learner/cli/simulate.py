@@ -70,12 +70,12 @@ def simulate(
     Example: allpairs simulate --left q.csv --gold gold.csv --strategy uncertainty --first 64 --rounds 4 --out
     out/q
     """
-    given = locals()
+    parameters = locals()
     from allpairs.db.corpus.corpus import load_corpus
     from allpairs.learner.files.simulate import checked_simulation_settings, simulate_corpus
     from allpairs.learner.loop.simulated_labels import composition_of
 
-    values = {name: value for name, value in given.items() if name in Settings.model_fields}
+    values = {name: value for name, value in parameters.items() if name in Settings.model_fields}
     values |= {"evaluation_share": test_fraction}
     settings = checked_simulation_settings(values, _as_option)
     composition = composition_of(match_labels) if match_labels else None

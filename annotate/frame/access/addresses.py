@@ -34,17 +34,17 @@ def is_own(origin: str | None, host: str | None) -> bool:
     """Return whether a page of this origin is the app's own: at the host that was asked, or at one of our addresses."""
     if not origin or not host:
         return False
-    ours = [f"{parts.scheme}://{parts.netloc}" for parts in map(urlsplit, public_urls())]
-    return origin.lower() in (*ours, f"http://{host.lower()}", f"https://{host.lower()}")
+    own_addresses = [f"{parts.scheme}://{parts.netloc}" for parts in map(urlsplit, public_urls())]
+    return origin.lower() in (*own_addresses, f"http://{host.lower()}", f"https://{host.lower()}")
 
 
-def local_path(wanted: str) -> str:
+def local_path(address: str) -> str:
     """Return the address if it belongs to this app, else its start page, so that no link leads elsewhere."""
-    plain = wanted.isprintable() and "\\" not in wanted  # browsers drop tabs and read \ as /
-    if not plain or not wanted.startswith("/") or wanted.startswith("//"):
+    plain = address.isprintable() and "\\" not in address  # browsers drop tabs and read \ as /
+    if not plain or not address.startswith("/") or address.startswith("//"):
         return "/"
-    parts = urlsplit(wanted)
-    return quote(wanted, safe="/?&=%+:,;@!$'()*~-._#") if not parts.scheme and not parts.netloc else "/"
+    parts = urlsplit(address)
+    return quote(address, safe="/?&=%+:,;@!$'()*~-._#") if not parts.scheme and not parts.netloc else "/"
 
 
 def _checked(url: str) -> str:

@@ -46,8 +46,10 @@ def forget_provider(response: Response, cookies: Mapping[str, str]) -> None:
 
 def without_tokens(header: str) -> str:
     """Return the Cookie header without the cookies of this app."""
-    kept: Iterable[str] = (part for part in header.split(";") if part.partition("=")[0].strip() not in _OWN_COOKIES)
-    return ";".join(kept)
+    remaining: Iterable[str] = (
+        part for part in header.split(";") if part.partition("=")[0].strip() not in _OWN_COOKIES
+    )
+    return ";".join(remaining)
 
 
 _OWN_COOKIES = (NAME, SECURE_NAME)

@@ -51,7 +51,7 @@ class Offer:
     joined: bool
 
 
-def invite(engine: Engine, project_id: int, role: Role, days: int, at: datetime) -> str:
+def invite(engine: Engine, project_id: int, role: Role, days: int, time: datetime) -> str:
     """Return the path of a link that lets one person join the project within `days` days. It is not stored.
 
     Raises Refused without the right to invite, and InputError for days out of range.
@@ -59,12 +59,12 @@ def invite(engine: Engine, project_id: int, role: Role, days: int, at: datetime)
     if not 1 <= days <= LONGEST:
         raise InputError(f"an invitation can be valid for 1 to {LONGEST} days, not {days}")
     with acting(engine, Right.PEOPLE, project_id) as session:
-        token = logins.add_invitation(session, project_id, role, person_of(engine), at, timedelta(days=days))
+        token = logins.add_invitation(session, project_id, role, person_of(engine), time, timedelta(days=days))
         add_event(session, person_of(engine), EventKind.INVITED, project_id, new={"role": role, "days": days})
         return f"{PATH}/{token}"
 
 
-def offer_of(engine: Engine, token: str, at: datetime, person_id: int = 0) -> Offer:
+def offer_of(engine: Engine, token: str, time: datetime, person_id: int = 0) -> Offer:
     """Return what the invitation offers to this person, if anybody is signed in.
 
     Raises InputError for a person who is disabled and, unless the person is in the project anyway, one that says why
@@ -76,7 +76,7 @@ def offer_of(engine: Engine, token: str, at: datetime, person_id: int = 0) -> Of
         if person is not None:
             _require_enabled(person)
         current_role = role_in(session, person, project.id) if person is not None else None
-        problem = _why_closed(session, invitation, project, at)
+        problem = _why_closed(session, invitation, project, time)
         if problem is not None and (current_role is None or project.deleted_at is not None):
             raise problem
         role = Role(invitation.role)
@@ -85,56 +85,56 @@ def offer_of(engine: Engine, token: str, at: datetime, person_id: int = 0) -> Of
         return Offer(project.name, role, invitation.expires_at, current_role, gains, joined)
 
 
-def accept(engine: Engine, token: str, person_id: int, at: datetime) -> str:
+def accept(engine: Engine, token: str, person_id: int, time: datetime) -> str:
     """Add somebody who has an account to the project and return its name.
 
     Whoever would gain nothing keeps their role, and the invitation stays good for somebody else. Raises InputError if
     the invitation is not valid.
     """
     with writing(as_system(engine)) as session:
-        return _enter(session, token, session.get_one(Person, person_id), at)
+        return _enter(session, token, session.get_one(Person, person_id), time)
 
 
-def accept_as_new(engine: Engine, token: str, name: str, password: str, at: datetime) -> str:
+def accept_as_new(engine: Engine, token: str, name: str, password: str, time: datetime) -> str:
     """Add a new person to the project and return the token of their login.
 
     Raises InputError if the invitation is not valid, the name is invalid or taken, or the password is too short.
     """
-    offer_of(engine, token, at)  # before the password is hashed, which takes time
+    offer_of(engine, token, time)  # before the password is hashed, which takes time
     checked_person_name(name)
     hashed = hash_of(password)
     with writing(as_system(engine)) as session:
-        person = _add_invited(session, name, at, password=hashed)
-        _enter(session, token, person, at)
-        return logins.add_login(session, person.id, at)
+        person = _add_invited(session, name, time, password=hashed)
+        _enter(session, token, person, time)
+        return logins.add_login(session, person.id, time)
 
 
-def accept_by_subject(engine: Engine, token: str, name: str, issuer: str, subject: str, at: datetime) -> None:
+def accept_by_subject(engine: Engine, token: str, name: str, issuer: str, subject: str, time: datetime) -> None:
     """Add a new person, who signs in through a provider, to the project. Raises InputError as `accept_as_new` does."""
-    offer_of(engine, token, at)
+    offer_of(engine, token, time)
     with writing(as_system(engine)) as session:
-        _enter(session, token, _add_invited(session, name, at, issuer=issuer, subject=subject), at)
+        _enter(session, token, _add_invited(session, name, time, issuer=issuer, subject=subject), time)
 
 
 def _add_invited(
     session: Session,
     name: str,
-    at: datetime,
+    time: datetime,
     password: str | None = None,
     issuer: str | None = None,
     subject: str | None = None,
 ) -> Person:
-    person = add_person(session, name, password, at, issuer, subject, takes_over=False)
+    person = add_person(session, name, password, time, issuer, subject, takes_over=False)
     add_event(session, person.id, EventKind.ACCOUNT, subject=person.name, new={"administrator": False})
     return person
 
 
-def withdraw(engine: Engine, project_id: int, invitation_id: int, at: datetime) -> None:
+def withdraw(engine: Engine, project_id: int, invitation_id: int, time: datetime) -> None:
     """Revoke the invitation. Raises Refused without the right to manage people."""
     with acting(engine, Right.PEOPLE, project_id, put_away=True) as session:
         invitation = session.get(Invitation, invitation_id)
         if invitation is not None and invitation.project_id == project_id and invitation.used_at is None:
-            invitation.expires_at = min(at, invitation.created_at)  # over even if the clock is set back
+            invitation.expires_at = min(time, invitation.created_at)  # over even if the clock is set back
             role = Role(invitation.role)
             add_event(session, person_of(engine), EventKind.WITHDRAWN, project_id, old={"role": role})
 
@@ -152,7 +152,7 @@ def _require_enabled(person: Person) -> None:
         raise InputError(DISABLED)
 
 
-def _why_closed(session: Session, invitation: Invitation, project: Project, at: datetime) -> InputError | None:
+def _why_closed(session: Session, invitation: Invitation, project: Project, time: datetime) -> InputError | None:
     """Return why nobody can accept the invitation; None if somebody can."""
     if project.deleted_at is not None:
         return InputError(IN_BIN)
@@ -160,7 +160,7 @@ def _why_closed(session: Session, invitation: Invitation, project: Project, at: 
         return UsedError(USED)
     if invitation.expires_at <= invitation.created_at:
         return InputError(WITHDRAWN)
-    if invitation.expires_at <= at:
+    if invitation.expires_at <= time:
         return InputError(EXPIRED, day=f"{invitation.expires_at:%Y-%m-%d}")
     if project.archived_at is not None:
         return InputError(ARCHIVED)
@@ -181,19 +181,19 @@ def _allows_more(role: Role, current_role: Role | None) -> bool:
     return current_role is None or order.index(role) < order.index(current_role)
 
 
-def _enter(session: Session, token: str, person: Person, at: datetime) -> str:
+def _enter(session: Session, token: str, person: Person, time: datetime) -> str:
     """Give the person the role if it allows more than theirs, which uses the invitation; return the project's name."""
     _require_enabled(person)
     invitation, project = _known(session, token)
-    problem = _why_closed(session, invitation, project, at)
+    problem = _why_closed(session, invitation, project, time)
     if problem is not None:
         raise problem
     current_role = role_in(session, person, project.id)
     role = Role(invitation.role)
     if not _allows_more(role, current_role):
         return project.name
-    if not logins.use_invitation(session, invitation, person.id, at):
+    if not logins.use_invitation(session, invitation, person.id, time):
         raise UsedError(USED)
-    set_role(session, person, project.id, role, at)
+    set_role(session, person, project.id, role, time)
     add_event(session, person.id, EventKind.INVITATION_USED, project.id, person.name, current_role, role)
     return project.name

@@ -40,14 +40,14 @@ class Guest:
     unseen: bool = False  # whether the time they were last seen is due for an update
 
 
-def log_in(engine: Engine, name: str, password: str, address: str, at: datetime, old: str | None = None) -> str:
+def log_in(engine: Engine, name: str, password: str, address: str, time: datetime, old: str | None = None) -> str:
     """Return the token of a new login, and end the login that this browser had (`old`).
 
     Raises TooMany after five failures for the name or twenty from the address within fifteen minutes, and InputError if
     the name or the password is wrong, without saying which.
     """
     key = folded(name)
-    attempt = _attempt(engine, key, address, at)
+    attempt = _attempt(engine, key, address, time)
     with reading(engine) as session:
         person = find_person(session, name)
     right = is_password(person.password if person else None, password)
@@ -60,88 +60,90 @@ def log_in(engine: Engine, name: str, password: str, address: str, at: datetime,
             raise InputError(WRONG)
         known.password = rehashed or known.password
         logins.forget_attempts(session, name=key, only=attempt)
-        logins.forget_logins(session, before=at - LOGIN_AGE)
-        if old is not None and (former := logins.login_of(session, old, at)):
-            logins.end_login(session, former.id, at)
-        return logins.add_login(session, person.id, at)
+        logins.forget_logins(session, before=time - LOGIN_AGE)
+        if old is not None and (former := logins.login_of(session, old, time)):
+            logins.end_login(session, former.id, time)
+        return logins.add_login(session, person.id, time)
 
 
-def _attempt(engine: Engine, name: str, address: str, at: datetime) -> int:
+def _attempt(engine: Engine, name: str, address: str, time: datetime) -> int:
     """Store the attempt and return its id. It is stored before counting, so that parallel attempts cannot all pass."""
     with writing(engine) as session:
-        logins.forget_attempts(session, before=at - WINDOW)
-        attempt = logins.add_attempt(session, name, address, at)
+        logins.forget_attempts(session, before=time - WINDOW)
+        attempt = logins.add_attempt(session, name, address, time)
     with writing(engine) as session:
-        mine, first = logins.failures(session, at - WINDOW, name=name, excepted=attempt)
-        theirs, first_there = logins.failures(session, at - WINDOW, address=address, excepted=attempt)
-        until = max([first] * (mine >= PER_NAME) + [first_there] * (theirs >= PER_ADDRESS), default=None)
-        if until is None:
+        name_failures, first = logins.failures(session, time - WINDOW, name=name, excepted=attempt)
+        address_failures, first_there = logins.failures(session, time - WINDOW, address=address, excepted=attempt)
+        blocked_since = max(
+            [first] * (name_failures >= PER_NAME) + [first_there] * (address_failures >= PER_ADDRESS), default=None
+        )
+        if blocked_since is None:
             return attempt
         logins.forget_attempts(session, only=attempt)
-    minutes = minutes_until(until + WINDOW, at)
+    minutes = minutes_until(blocked_since + WINDOW, time)
     if minutes == 1:
         raise TooMany("too many failed sign-in attempts: try again in 1 minute")
     raise TooMany("too many failed sign-in attempts: try again in {n} minutes", n=minutes)
 
 
-def minutes_until(moment: datetime, at: datetime) -> int:
+def minutes_until(moment: datetime, time: datetime) -> int:
     """Return the whole minutes left until then, at least one."""
-    return max(1, math.ceil((moment - at) / timedelta(minutes=1)))
+    return max(1, math.ceil((moment - time) / timedelta(minutes=1)))
 
 
-def guest_of(engine: Engine, token: str, at: datetime) -> Guest | None:
+def guest_of(engine: Engine, token: str, time: datetime) -> Guest | None:
     """Return whose login this token is; None if it is unknown, ended or expired, or if the person is disabled."""
     with reading(engine) as session:
-        login = logins.login_of(session, token, at)
+        login = logins.login_of(session, token, time)
         person = session.get(Person, login.person_id) if login is not None else None
         if login is None or person is None or person.disabled_at is not None:
             return None
-        due = login.token == logins.hashed(token) and at - login.rotated_at >= logins.ROTATED
-        unseen = at - login.seen_at >= logins.SEEN_EVERY
+        due = login.token == logins.hashed(token) and time - login.rotated_at >= logins.ROTATED
+        unseen = time - login.seen_at >= logins.SEEN_EVERY
         return Guest(login.id, person.id, person.name, person.changed_at, due, unseen)
 
 
-def still(engine: Engine, guest: Guest, at: datetime) -> bool:
+def still(engine: Engine, guest: Guest, time: datetime) -> bool:
     """Return whether the login is still valid and the person's rights are unchanged."""
     with reading(engine) as session:
-        login = logins.login_alive(session, guest.login_id, at)
+        login = logins.login_alive(session, guest.login_id, time)
         person = session.get(Person, guest.person_id)
         return bool(login and person and not person.disabled_at and person.changed_at == guest.changed_at)
 
 
-def rotated(engine: Engine, guest: Guest, at: datetime) -> str | None:
+def rotated(engine: Engine, guest: Guest, time: datetime) -> str | None:
     """Replace the login's token and return the new one; None if another request just did, or the login has ended."""
     with writing(engine) as session:
-        login = logins.login_alive(session, guest.login_id, at)
-        if login is None or at - login.rotated_at < logins.ROTATED:
+        login = logins.login_alive(session, guest.login_id, time)
+        if login is None or time - login.rotated_at < logins.ROTATED:
             return None
-        return logins.rotate(session, login, at)
+        return logins.rotate(session, login, time)
 
 
-def seen(engine: Engine, guest: Guest, at: datetime) -> None:
+def seen(engine: Engine, guest: Guest, time: datetime) -> None:
     """Record that the person was just here."""
     with writing(engine) as session:
-        logins.see_login(session, guest.login_id, at)
+        logins.see_login(session, guest.login_id, time)
 
 
-def log_out(engine: Engine, guest: Guest, at: datetime, everywhere: bool = False) -> None:
+def log_out(engine: Engine, guest: Guest, time: datetime, everywhere: bool = False) -> None:
     """End this login, or every login of the person."""
     with writing(as_system(engine)) as session:
         if everywhere:
-            logins.end_logins(session, guest.person_id, at)
+            logins.end_logins(session, guest.person_id, time)
             add_event(session, guest.person_id, EventKind.LOGGED_OUT, subject=guest.name)
         else:
-            logins.end_login(session, guest.login_id, at)
+            logins.end_login(session, guest.login_id, time)
 
 
-def change_own_password(engine: Engine, guest: Guest, old: str, new: str, address: str, at: datetime) -> None:
+def change_own_password(engine: Engine, guest: Guest, old: str, new: str, address: str, time: datetime) -> None:
     """Change the person's password and end all their other logins.
 
     Raises InputError if the old password is wrong or the new one too short, and TooMany as `log_in` does.
     """
     engine = as_system(engine)
     key = folded(guest.name)
-    attempt = _attempt(engine, key, address, at)
+    attempt = _attempt(engine, key, address, time)
     with reading(engine) as session:
         stored = session.get_one(Person, guest.person_id).password
     if stored is None:
@@ -150,26 +152,26 @@ def change_own_password(engine: Engine, guest: Guest, old: str, new: str, addres
         raise InputError("the current password is wrong: type it again")
     new = hash_of(new)
     with writing(engine) as session:
-        if logins.login_alive(session, guest.login_id, at) is None:
+        if logins.login_alive(session, guest.login_id, time) is None:
             raise InputError("you are no longer signed in: sign in again")
         logins.forget_attempts(session, only=attempt)
         session.get_one(Person, guest.person_id).password = new
         add_event(session, guest.person_id, EventKind.PASSWORD, subject=guest.name)
-        logins.end_logins(session, guest.person_id, at, excepted=guest.login_id)
-        session.get_one(Login, guest.login_id).rotated_at = at - logins.ROTATED  # the next page replaces the token
+        logins.end_logins(session, guest.person_id, time, excepted=guest.login_id)
+        session.get_one(Login, guest.login_id).rotated_at = time - logins.ROTATED  # the next page replaces the token
 
 
-def ticket_for(engine: Engine, issuer: str, subject: str, browser: str, at: datetime) -> str | None:
+def ticket_for(engine: Engine, issuer: str, subject: str, browser: str, time: datetime) -> str | None:
     """Return a ticket with which this browser can sign in within a minute; None if the user has no account."""
     engine = as_system(engine)
     with writing(engine) as session:
         person = person_by_subject(session, issuer, subject)
         if person is None or person.disabled_at is not None:
             return None
-        return logins.add_login(session, person.id, at, ticket_of=browser)
+        return logins.add_login(session, person.id, time, ticket_of=browser)
 
 
-def redeem_ticket(engine: Engine, ticket: str, browser: str, at: datetime) -> str | None:
+def redeem_ticket(engine: Engine, ticket: str, browser: str, time: datetime) -> str | None:
     """Return the token of the login that the ticket starts; None if it has expired or belongs to another browser."""
     with writing(engine) as session:
-        return logins.redeem(session, ticket, browser, at)
+        return logins.redeem(session, ticket, browser, time)

@@ -24,9 +24,9 @@ def project_for(session: Session, right: Right, name: str) -> Project:
 
     Raises InputError if they cannot see it, and Refused without the right.
     """
-    found = project_named(session, name)
-    require(session, right, found.id)
-    return found
+    project = project_named(session, name)
+    require(session, right, project.id)
+    return project
 
 
 def require_models(session: Session, named: object) -> None:
@@ -45,8 +45,8 @@ def require_models(session: Session, named: object) -> None:
     elif isinstance(named, Mapping):
         require_models(session, list(named.values()))
     elif isinstance(named, Sequence):
-        for one in named:
-            require_models(session, one)
+        for model in named:
+            require_models(session, model)
 
 
 def require_new_models(session: Session, settings: Settings, stored: Mapping[str, Any]) -> None:

@@ -40,17 +40,17 @@ def groups_from(entries: Iterable[Mapping[str, Any]]) -> tuple[ProviderGroup, ..
 
 
 def _group(number: int, entry: Mapping[str, Any]) -> ProviderGroup:
-    where = f"secrets.toml, entry {number} of [[groups]]"
+    place = f"secrets.toml, entry {number} of [[groups]]"
     if unknown := sorted(set(entry) - FIELDS):
-        raise InputError(f"{where}: unknown {', '.join(unknown)}; it has {', '.join(sorted(FIELDS))}")
+        raise InputError(f"{place}: unknown {', '.join(unknown)}; it has {', '.join(sorted(FIELDS))}")
     if not entry.get("issuer") or not entry.get("name"):
-        raise InputError(f"{where}: give the provider's issuer and the group's name")
+        raise InputError(f"{place}: give the provider's issuer and the group's name")
     if entry.get("role") not in list(Role):
-        raise InputError(f"{where}: the role is {entry.get('role')!r}; choose {', '.join(Role)}")
+        raise InputError(f"{place}: the role is {entry.get('role')!r}; choose {', '.join(Role)}")
     role = Role(entry["role"])
     project = entry.get("project")
     if project is None and role != Role.ADMINISTRATOR:
-        raise InputError(f"{where}: only the role administrator can be of the whole installation: name a project")
+        raise InputError(f"{place}: only the role administrator can be of the whole installation: name a project")
     return ProviderGroup(str(entry["issuer"]), str(entry["name"]), role, project and str(project))
 
 
@@ -61,55 +61,57 @@ def wanted_roles(groups: Iterable[ProviderGroup], issuer: str, claim: Any) -> Gr
     """
     names = {claim} if isinstance(claim, str) else set(claim) if isinstance(claim, list | tuple) else set()
     order = list(Role)
-    wanted = dict[str | None, Role | None]()
+    roles = dict[str | None, Role | None]()
     for group in groups:
         if group.issuer == issuer:
-            had = wanted.setdefault(group.project, None)
-            if group.name in names and (had is None or order.index(group.role) < order.index(had)):
-                wanted[group.project] = group.role
-    return wanted
+            role_before = roles.setdefault(group.project, None)
+            if group.name in names and (role_before is None or order.index(group.role) < order.index(role_before)):
+                roles[group.project] = group.role
+    return roles
 
 
-def follow(engine: Engine, issuer: str, subject: str, wanted: GroupRoles, at: datetime) -> None:
+def follow(engine: Engine, issuer: str, subject: str, roles: GroupRoles, time: datetime) -> None:
     """Give the person the roles that their groups give, and take away those that they give no more."""
     with writing(as_system(engine)) as session:
         person = person_by_subject(session, issuer, subject)
         if person is not None and person.disabled_at is None:
-            _follow(session, person, wanted, at)
+            _follow(session, person, roles, time)
 
 
-def join(engine: Engine, name: str, issuer: str, subject: str, wanted: GroupRoles, at: datetime) -> None:
+def join(engine: Engine, name: str, issuer: str, subject: str, roles: GroupRoles, time: datetime) -> None:
     """Make an account for somebody whose groups give a role. Raises InputError for a name that is invalid or taken."""
-    if not any(wanted.values()):
+    if not any(roles.values()):
         raise InputError("no group of yours has a role here: ask an administrator")
     with writing(as_system(engine)) as session:
-        person = add_person(session, name, None, at, issuer, subject, takes_over=False)
+        person = add_person(session, name, None, time, issuer, subject, takes_over=False)
         add_event(session, person.id, EventKind.ACCOUNT, subject=person.name, new={"administrator": False})
-        _follow(session, person, wanted, at)
+        _follow(session, person, roles, time)
 
 
-def _follow(session: Session, person: Person, wanted: GroupRoles, at: datetime) -> None:
-    for name, role in sorted(wanted.items(), key=lambda one: one[0] is not None):  # what locks, before any change
+def _follow(session: Session, person: Person, roles: GroupRoles, time: datetime) -> None:
+    for name, role in sorted(
+        roles.items(), key=lambda name_and_role: name_and_role[0] is not None
+    ):  # what locks, before any change
         try:
             if name is None:
-                _set_administrator(session, person, role is not None, at)
+                _set_administrator(session, person, role is not None, time)
             else:
-                _set_role(session, person, project_named(session, name).id, role, at)
+                _set_role(session, person, project_named(session, name).id, role, time)
         except InputError as error:  # a project that is gone, or the last administrator, must keep nobody out
             log.warning("a group of the provider gives no role to person %s: %s", person.id, error)
 
 
-def _set_role(session: Session, person: Person, project_id: int, role: Role | None, at: datetime) -> None:
-    had = roles_of(session, person.id).get(project_id)
-    if role != had:
-        set_role(session, person, project_id, role, at)
-        add_event(session, None, EventKind.ROLE, project_id, person.name, had, role)
+def _set_role(session: Session, person: Person, project_id: int, role: Role | None, time: datetime) -> None:
+    role_before = roles_of(session, person.id).get(project_id)
+    if role != role_before:
+        set_role(session, person, project_id, role, time)
+        add_event(session, None, EventKind.ROLE, project_id, person.name, role_before, role)
 
 
-def _set_administrator(session: Session, person: Person, administrator: bool, at: datetime) -> None:
+def _set_administrator(session: Session, person: Person, administrator: bool, time: datetime) -> None:
     if administrator != person.administrator:
         if not administrator:
             require_another(session, person)
         person.administrator = administrator
-        person.changed_at = at
+        person.changed_at = time
         add_event(session, None, EventKind.ADMINISTRATOR, None, person.name, not administrator, administrator)

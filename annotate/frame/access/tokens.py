@@ -35,7 +35,7 @@ def make(
     engine: Engine,
     person_id: int,
     purpose: str,
-    at: datetime,
+    time: datetime,
     days: int | None = None,
     login_id: int | None = None,
     scopes: Collection[Scope] = USUAL,
@@ -57,12 +57,12 @@ def make(
         person = session.get_one(Person, person_id)
         if person.disabled_at is not None:
             raise InputError("this person is disabled: enable them first (people enable)")
-        if login_id is not None and logins.login_alive(session, login_id, at) is None:
+        if login_id is not None and logins.login_alive(session, login_id, time) is None:
             raise InputError("you are no longer signed in: sign in again")
-        until = None if days is None else at + timedelta(days=days)
+        expires_at = None if days is None else time + timedelta(days=days)
         new = {"purpose": purpose, "scopes": scopes_in_words(scopes)}
         add_event(session, person_of(engine), EventKind.TOKEN, subject=person.name, new=new)
-        return tokens.add_token(session, person_id, purpose, scopes, at, until)
+        return tokens.add_token(session, person_id, purpose, scopes, time, expires_at)
 
 
 def scopes_in_words(scopes: Collection[str]) -> str:
@@ -86,7 +86,7 @@ def list_tokens(engine: Engine, person_id: int) -> Sequence[ApiToken]:
         return tokens.api_tokens_of(session, person_id)
 
 
-def bearer_of(engine: Engine, token: str, address: str, at: datetime) -> Bearer:
+def bearer_of(engine: Engine, token: str, address: str, time: datetime) -> Bearer:
     """Return the person in whose name this token lets a program ask.
 
     Raises InputError for an invalid token, and TooMany after twenty invalid ones from the address within fifteen
@@ -94,25 +94,25 @@ def bearer_of(engine: Engine, token: str, address: str, at: datetime) -> Bearer:
     out others who share its address.
     """
     with reading(engine) as session:
-        row = tokens.token_row(session, token, at)
+        row = tokens.token_row(session, token, time)
         person = session.get(Person, row.person_id) if row is not None else None
     if row is None or person is None or person.disabled_at is not None:
-        _count(engine, f"token from {address}", at)
+        _count(engine, f"token from {address}", time)
         raise InputError(UNKNOWN)
-    if row.used_at is None or at - row.used_at >= SEEN_EVERY:
+    if row.used_at is None or time - row.used_at >= SEEN_EVERY:
         with if_possible(), writing(engine) as session:
-            tokens.use_token(session, row.id, at)
+            tokens.use_token(session, row.id, time)
     return Bearer(person.id, person.name, frozenset(map(Scope, row.scopes)))
 
 
-def _count(engine: Engine, source: str, at: datetime) -> None:
+def _count(engine: Engine, source: str, time: datetime) -> None:
     """Count one more invalid token from this source. Raises TooMany if there were too many already."""
     with reading(engine) as session:
-        number, first = logins.failures(session, at - WINDOW, address=source)
+        number, first = logins.failures(session, time - WINDOW, address=source)
     if number >= PER_ADDRESS:
-        minutes = minutes_until(first + WINDOW, at)
+        minutes = minutes_until(first + WINDOW, time)
         wait = f"{minutes} minute{'s' if minutes > 1 else ''}"
         raise TooMany(f"too many invalid tokens came from your address: use a valid one, or try again in {wait}")
     with writing(engine) as session:
-        logins.forget_attempts(session, before=at - WINDOW)
-        logins.add_attempt(session, "", source, at)
+        logins.forget_attempts(session, before=time - WINDOW)
+        logins.add_attempt(session, "", source, time)

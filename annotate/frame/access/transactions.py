@@ -100,8 +100,8 @@ def _why_not(session: Session, person: Person, right: Right, project_id: int | N
     if role is None and (project_id is None or right is Right.INSTALL):
         return f"you may not {right}: ask an administrator"
     if role is None:  # not the project's name, which they may not know
-        why = f"project {project_id} was removed, or you have no role in it"
-        return f"you may not {right}: {why}; ask an administrator"
+        reason = f"project {project_id} was removed, or you have no role in it"
+        return f"you may not {right}: {reason}; ask an administrator"
     project = session.get(Project, project_id)
     name = project.name if project is not None else str(project_id)
     return f"as {role} of {name!r} you may not {right}: ask an administrator of the project for another role"

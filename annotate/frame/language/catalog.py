@@ -45,15 +45,17 @@ def chosen(cookie: str | None, accepted: str) -> Language:
     if cookie in LANGUAGES:
         return LANGUAGES[cookie]
     offered = {language.code: language for language in OFFERED}
-    found = (offered.get(code.split("-")[0]) for code in _by_preference(accepted))
-    return next((language for language in found if language is not None), ENGLISH)
+    codes = (offered.get(code.split("-")[0]) for code in _by_preference(accepted))
+    return next((language for language in codes if language is not None), ENGLISH)
 
 
 def _by_preference(accepted: str) -> list[str]:
     """Return the codes in the header, those with the highest quality first."""
     named = [part.strip().lower().partition(";q=") for part in accepted.split(",")]
-    wanted = [(_quality(quality), code) for code, _, quality in named]
-    return [code for quality, code in sorted(wanted, key=lambda one: -one[0]) if quality > 0]
+    qualities = [(_quality(quality), code) for code, _, quality in named]
+    return [
+        code for quality, code in sorted(qualities, key=lambda quality_and_code: -quality_and_code[0]) if quality > 0
+    ]
 
 
 def _quality(value: str) -> float:

@@ -24,19 +24,19 @@ def later(text: str) -> str:
 class Words:
     """The texts and numbers of one language."""
 
-    def __init__(self, language: Language, found: NullTranslations) -> None:
+    def __init__(self, language: Language, translations: NullTranslations) -> None:
         self.language = language
-        self._found = found
+        self._found = translations
         self._signs = str.maketrans({",": language.thousands, ".": language.decimal, "%": language.percent})
 
     def __call__(self, text: str, **values: object) -> str:
         """Return the text in this language, with these values at the places that it names in braces."""
-        said = self._found.gettext(text) if text else ""
-        return said.format_map(values) if values else said
+        translated = self._found.gettext(text) if text else ""
+        return translated.format_map(values) if values else translated
 
-    def ngettext(self, one: str, many: str, n: int, **values: object) -> str:
+    def ngettext(self, singular: str, many: str, n: int, **values: object) -> str:
         """Return the text for this number, which it may name {n}: the singular, or the plural that the language has."""
-        return self._found.ngettext(one, many, n).format_map({"n": self.number(n), **values})
+        return self._found.ngettext(singular, many, n).format_map({"n": self.number(n), **values})
 
     def error(self, error: InputError) -> str:
         """Return the message of the error."""
@@ -68,10 +68,10 @@ def browser_words(language: Language) -> str:
     """Return the texts of the pages' scripts in this language, as JSON: the plural forms by the English text."""
     known: dict[str, dict[str, list[str]]] = json.loads(BROWSER.read_text("utf-8"))
     if language == LONGER:
-        found = {text: [longer(form) for form in forms] for text, forms in known[ENGLISH.code].items()}
+        texts = {text: [longer(form) for form in forms] for text, forms in known[ENGLISH.code].items()}
     else:
-        found = {} if language in (ENGLISH, MIRRORED) else known[language.code]
-    return json.dumps(found, ensure_ascii=False)
+        texts = {} if language in (ENGLISH, MIRRORED) else known[language.code]
+    return json.dumps(texts, ensure_ascii=False)
 
 
 def longer(text: str) -> str:

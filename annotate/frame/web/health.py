@@ -32,8 +32,8 @@ async def _alive(request: Request) -> PlainTextResponse:
 
 async def _ready(threads: Threads) -> PlainTextResponse:
     check = asyncio.ensure_future(threads.run(unready))
-    done, _ = await asyncio.wait({check}, timeout=PATIENCE)  # a late check keeps its thread, and is not cancelled
-    if done:
+    finished, _ = await asyncio.wait({check}, timeout=PATIENCE)  # a late check keeps its thread, and is not cancelled
+    if finished:
         wrong = check.result()
     else:
         wrong = f"the database or the artifact folder does not answer within {PATIENCE:g} seconds"
@@ -58,10 +58,14 @@ def _folder_problem() -> str:
 def _database_problem() -> str:
     engine = make_engine()
     try:
-        at = revision(engine)
+        current_revision = revision(engine)
     except SQLAlchemyError:
         return "the database does not answer"
     finally:
         engine.dispose()
     newest = newest_revision()
-    return "" if at == newest else f"the database has revision {at}, but this version needs {newest}"
+    return (
+        ""
+        if current_revision == newest
+        else f"the database has revision {current_revision}, but this version needs {newest}"
+    )

@@ -65,10 +65,10 @@ def login_page(
     """Return the form for name and password, with links to sign in through providers (titles by address)."""
     _ = reader.words
     title = _("Sign in")
-    about = _("No account yet? Ask an administrator for an invitation link.")
+    hint = _("No account yet? Ask an administrator for an invitation link.")
     fields = text("name", _("Name"), name, "username")
     fields += text("password", _("Password"), "", "current-password", "password")
-    head = f"<h1>{escape(title)}</h1><p>{escape(about)}</p>"
+    head = f"<h1>{escape(title)}</h1><p>{escape(hint)}</p>"
     return page(reader, title, f"{head}{form(fields, title, next_, wrong)}{buttons(ways)}", status)
 
 
@@ -109,6 +109,6 @@ def hidden(name: str, value: str) -> str:
 
 def text(name: str, label: str, value: str, complete: str, kind: str = "text") -> str:
     """Return a required field; complete: what the browser may fill in."""
-    given = f'value="{escape(value)}" ' if value else "autofocus " if kind == "text" else ""
-    attributes = f'type="{kind}" {given}autocomplete="{complete}" maxlength="1000" required'
+    attribute = f'value="{escape(value)}" ' if value else "autofocus " if kind == "text" else ""
+    attributes = f'type="{kind}" {attribute}autocomplete="{complete}" maxlength="1000" required'
     return f'<label for="{name}">{escape(label)}</label><input id="{name}" name="{name}" {attributes}>'

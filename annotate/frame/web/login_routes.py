@@ -71,17 +71,17 @@ class SignInDesk:
 
     def ask(self, request: Request, form: FormData) -> Response:
         """Show the sign-in page; whoever is signed in is redirected at once."""
-        wanted = safe_next(request.query_params.get("next", ""))
+        next_address = safe_next(request.query_params.get("next", ""))
         if signed_in(request) is not None:
-            return RedirectResponse(wanted, status_code=303)
-        reader, _ = page_reader(request, sign_in_address(wanted))
-        return login_forms.login_page(reader, wanted, self.ways(_))
+            return RedirectResponse(next_address, status_code=303)
+        reader, _ = page_reader(request, sign_in_address(next_address))
+        return login_forms.login_page(reader, next_address, self.ways(_))
 
     def log_in(self, request: Request, form: FormData) -> Response:
         """Redirect with a new token, or show the form again with the error."""
         name = form_field(form, "name")
         password = form_field(form, "password")
-        wanted = safe_next(form_field(form, "next"))
+        next_address = safe_next(form_field(form, "next"))
         old = cookies.token_in(request.cookies, is_secure(request))
         try:
             token = with_engine(
@@ -89,9 +89,9 @@ class SignInDesk:
             )
         except InputError as error:
             status = 429 if isinstance(error, TooMany) else 401
-            reader, _ = page_reader(request, sign_in_address(wanted))
-            return login_forms.login_page(reader, wanted, self.ways(_), name, _.sentence(error), status)
-        return entering(request, token, wanted)
+            reader, _ = page_reader(request, sign_in_address(next_address))
+            return login_forms.login_page(reader, next_address, self.ways(_), name, _.sentence(error), status)
+        return entering(request, token, next_address)
 
     def redeem(self, request: Request, form: FormData) -> Response:
         """Sign in a provider's user by the ticket that the page made."""
@@ -110,28 +110,28 @@ class SignInDesk:
 
     def ways(self, _: Words) -> dict[str, str]:
         """Return the title of each provider's link by its address."""
-        found = self.providers().items()
+        providers = self.providers().items()
         return {
             f"/?{LOG_IN}={quote(name, safe='')}": _("Sign in with {provider}", provider=_(title))
-            for name, title in found
+            for name, title in providers
         }
 
 
-def safe_next(wanted: str) -> str:
+def safe_next(address: str) -> str:
     """Return the address if it belongs to this app and is not the sign-in page, else the start page."""
-    found = local_path(wanted)
-    return found if urlsplit(found).path not in (LOGIN, f"{LOGIN}/") else "/"
+    path = local_path(address)
+    return path if urlsplit(path).path not in (LOGIN, f"{LOGIN}/") else "/"
 
 
-def sign_in_address(wanted: str) -> str:
+def sign_in_address(next_address: str) -> str:
     """Return the address of the sign-in page that leads on to this one."""
-    return LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}"
+    return LOGIN if next_address == "/" else f"{LOGIN}?next={quote(next_address, safe='')}"
 
 
-def page_reader(request: Request, here: str) -> tuple[Reader, Words]:
+def page_reader(request: Request, address: str) -> tuple[Reader, Words]:
     """Return who reads the page of this address, and the texts in their language."""
     words = words_for(request)
-    return Reader(words, here), words
+    return Reader(words, address), words
 
 
 def _is_own(request: Request) -> bool:

@@ -240,8 +240,8 @@ def _not_alone(scope: Scope) -> Response:
 
 def _is_open(asking: HTTPConnection) -> bool:
     path = asking.scope["path"]
-    away = path == "/" and (LOG_IN in asking.query_params or cookies.PROVIDER in asking.cookies)
-    return path in OPEN or path.startswith(OPEN_BELOW) or away
+    leads_to_login = path == "/" and (LOG_IN in asking.query_params or cookies.PROVIDER in asking.cookies)
+    return path in OPEN or path.startswith(OPEN_BELOW) or leads_to_login
 
 
 def _is_page(asking: HTTPConnection) -> bool:
@@ -254,8 +254,10 @@ def _to_login(asking: HTTPConnection) -> Response:
     query = asking.url.query
     if not _is_page(asking) or path.startswith(("/_stcore/", "/media/", "/component/")):
         return PlainTextResponse(NOT_LOGGED_IN, status_code=401)
-    wanted = path + (f"?{query}" if query else "")
-    return RedirectResponse(LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}", status_code=303)
+    next_address = path + (f"?{query}" if query else "")
+    return RedirectResponse(
+        LOGIN if next_address == "/" else f"{LOGIN}?next={quote(next_address, safe='')}", status_code=303
+    )
 
 
 async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:

@@ -51,14 +51,14 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) 
     return Response(body, status, dict(headers or {}), MEDIA_TYPE)
 
 
-def wrong_input(error: ValidationError, where: str) -> Wrong:
+def wrong_input(error: ValidationError, source: str) -> Wrong:
     """Return the problem of invalid input: 400 if it is not JSON, else 422 with the first place that is wrong."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
-        return Wrong(400, f"{where}: {first['msg']}")
-    place = ".".join(str(part) for part in (where, *first["loc"]))
-    others = f"; {error.error_count() - 1} more" if error.error_count() > 1 else ""
-    return Wrong(422, f"{place}: {first['msg']}{others}")
+        return Wrong(400, f"{source}: {first['msg']}")
+    place = ".".join(str(part) for part in (source, *first["loc"]))
+    more = f"; {error.error_count() - 1} more" if error.error_count() > 1 else ""
+    return Wrong(422, f"{place}: {first['msg']}{more}")
 
 
 def wrong_fault(error: Exception) -> Wrong | None:

@@ -37,9 +37,9 @@ class Telemetry:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.threads = Threads(2)
-        about = "Requests to the REST API that this process answered"
+        description = "Requests to the REST API that this process answered"
         self.requests = Histogram(
-            "allpairs_api_request_seconds", about, ["method", "path", "status"], registry=self.registry
+            "allpairs_api_request_seconds", description, ["method", "path", "status"], registry=self.registry
         )
 
     def route(self) -> Route:
@@ -67,8 +67,8 @@ class Telemetry:
 
 
 class _Rows(Collector):
-    def __init__(self, found: Sequence[Metric]) -> None:
-        self.found = found
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self.found = metrics
 
     def collect(self) -> Sequence[Metric]:
         return self.found
@@ -77,7 +77,7 @@ class _Rows(Collector):
 def families(session: Session) -> Iterator[Metric]:
     """Yield all metrics that come from the database."""
     yield _gauge("allpairs_labels", "Pairs that have a label", ("project", "label"), metrics.label_numbers(session))
-    answered = [(name, at.timestamp()) for name, at in metrics.last_answer_times(session)]
+    answered = [(name, time.timestamp()) for name, time in metrics.last_answer_times(session)]
     yield _gauge("allpairs_last_answer_timestamp_seconds", "Time of the last answer", ("project",), answered)
     leases = metrics.leases(session, now())
     yield _gauge("allpairs_leases", "Pairs leased to annotators", ("project",), leases)
@@ -86,16 +86,16 @@ def families(session: Session) -> Iterator[Metric]:
     waiting = [(queue, lengths.get(queue, 0)) for queue in Queue]
     yield _gauge("allpairs_queue_jobs", "Jobs that wait for a worker", ("queue",), waiting)
     alive = Counter((worker.queue or "starting", worker.device) for worker in live_workers(session))
-    workers = [(*which, number) for which, number in sorted(alive.items())]
+    workers = [(*queue_and_device, number) for queue_and_device, number in sorted(alive.items())]
     yield _gauge("allpairs_workers", "Workers that are alive", ("queue", "device"), workers)
     yield _job_seconds(session)
 
 
-def _gauge(name: str, about: str, labels: Sequence[str], rows: Sequence[tuple[str | float, ...]]) -> Metric:
+def _gauge(name: str, description: str, labels: Sequence[str], rows: Sequence[tuple[str | float, ...]]) -> Metric:
     """Return the gauge; rows: a value for each label, and the metric's value."""
-    gauge = GaugeMetricFamily(name, about, labels=labels)
-    for *of, value in rows:
-        gauge.add_metric([str(label) for label in of], float(value))
+    gauge = GaugeMetricFamily(name, description, labels=labels)
+    for *label_values, value in rows:
+        gauge.add_metric([str(label) for label in label_values], float(value))
     return gauge
 
 
@@ -104,8 +104,8 @@ def _job_seconds(session: Session) -> Metric:
     rows = metrics.durations(session, BOUNDS)
     bounds = [*map(str, BOUNDS), "+Inf"]
     for kind in sorted({row[0] for row in rows}):
-        mine = {place: number for of, place, number, _ in rows if of == kind}
-        counts = accumulate(mine.get(place, 0) for place in range(len(bounds)))
-        total = sum(seconds for of, _, _, seconds in rows if of == kind)
+        counts_by_place = {place: number for job_kind, place, number, _ in rows if job_kind == kind}
+        counts = accumulate(counts_by_place.get(place, 0) for place in range(len(bounds)))
+        total = sum(seconds for job_kind, _, _, seconds in rows if job_kind == kind)
         family.add_metric([kind], list(zip(bounds, counts, strict=True)), total)
     return family

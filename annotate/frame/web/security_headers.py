@@ -70,9 +70,9 @@ def guarding(send: Send, secure: bool) -> Send:
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            own = MutableHeaders(scope=message)
+            response_headers = MutableHeaders(scope=message)
             for name, value in headers.items():
-                own.setdefault(name, value)
+                response_headers.setdefault(name, value)
         await send(message)
 
     return sending

@@ -36,9 +36,9 @@ class Sessions:
 
     def visit(self, session: str) -> Visit | None:
         """Return what an open page shows; None for an unknown session, and before it shows anything."""
-        found = Runtime.instance().get_app_session(session) if Runtime.exists() else None
+        app_session = Runtime.instance().get_app_session(session) if Runtime.exists() else None
         try:
-            return found.session_state[VISIT] if found is not None else None
+            return app_session.session_state[VISIT] if app_session is not None else None
         except KeyError:
             return None
 

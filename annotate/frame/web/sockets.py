@@ -139,8 +139,8 @@ def page_headers(scope: Scope, known: bool, host: str | None = None) -> list[tup
     host: what the page's origin names, so that Streamlit need not find out, by asking elsewhere, who else it is.
     """
     headers = MutableHeaders(raw=list(scope["headers"]))
-    if (asked := headers.get("sec-websocket-protocol")) is not None:
-        headers["sec-websocket-protocol"] = ", ".join(part.strip() for part in asked.split(",")[:2])
+    if (protocols := headers.get("sec-websocket-protocol")) is not None:
+        headers["sec-websocket-protocol"] = ", ".join(part.strip() for part in protocols.split(",")[:2])
     if not known and "cookie" in headers:
         headers["cookie"] = cookies.without_tokens(headers["cookie"])
     if host:

@@ -60,8 +60,8 @@ class Uploads:
         try:
             stored = await self._passed(scope, receive, send)
         finally:
-            if kept := int(length) if stored else before:
-                visit.files[file] = kept
+            if size := int(length) if stored else before:
+                visit.files[file] = size
             else:
                 del visit.files[file]
         if stored and self.sessions.visit(session) is not visit:  # the page was left meanwhile
@@ -69,16 +69,16 @@ class Uploads:
 
     async def _passed(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Pass the request on, and return whether Streamlit did what it asks."""
-        done = False
+        stored = False
 
         async def sending(message: Message) -> None:
-            nonlocal done
-            done = done or message.get("status", 500) < 300
+            nonlocal stored
+            stored = stored or message.get("status", 500) < 300
             await send(message)
 
         with suppress(ClientDisconnect):  # somebody gave up
             await self.app(scope, receive, sending)
-        return done
+        return stored
 
     def _held(self, person: int) -> int:
         """Return how many bytes the person's pages hold."""

@@ -222,27 +222,27 @@ def _compare(a: list[_Word], b: list[_Word]) -> None:
     rest_a = _unshared(a, b)
     rest_b = _unshared(b, a)
     keys_a, keys_b = ({word.key for word in rest} for rest in (rest_a, rest_b))
-    for rest, others in ((rest_a, keys_b), (rest_b, keys_a)):
-        near = others | {shorter for key in others for shorter in _spellings(key)}
+    for rest, other_keys in ((rest_a, keys_b), (rest_b, keys_a)):
+        near = other_keys | {shorter for key in other_keys for shorter in _spellings(key)}
         for word in rest:
-            is_near = word.key in near or not others.isdisjoint(_spellings(word.key))
+            is_near = word.key in near or not other_keys.isdisjoint(_spellings(word.key))
             word.mark = Mark.STRONG if word.is_code else Mark.NEAR if is_near else Mark.DIFFERS
 
 
-def _unshared(words: list[_Word], others: list[_Word]) -> list[_Word]:
+def _unshared(words: list[_Word], other_words: list[_Word]) -> list[_Word]:
     """Return the words that the others lack, also as a part of a word or in two words."""
-    mine, theirs = ([word for word in side if word.key] for side in (words, others))
-    left_over = Counter(word.key for word in theirs)
+    own_keyed, other_keyed = ([word for word in side if word.key] for side in (words, other_words))
+    left_over = Counter(word.key for word in other_keyed)
     rest = []
-    for word in mine:
+    for word in own_keyed:
         left_over[word.key] -= 1
         if left_over[word.key] < 0:
             rest.append(word)
     if not rest:
         return rest
-    keys = {word.key for word in theirs}
-    joined = {a.key + b.key for a, b in pairwise(theirs) if _may_join(a, b)}
-    in_one = {id(half) for a, b in pairwise(mine) if _may_join(a, b) and a.key + b.key in keys for half in (a, b)}
+    keys = {word.key for word in other_keyed}
+    joined = {a.key + b.key for a, b in pairwise(other_keyed) if _may_join(a, b)}
+    in_one = {id(half) for a, b in pairwise(own_keyed) if _may_join(a, b) and a.key + b.key in keys for half in (a, b)}
     return [word for word in rest if word.key not in joined and id(word) not in in_one]
 
 
@@ -254,21 +254,21 @@ def _spellings(key: str) -> set[str]:
     """Return the word with one letter less, other than the first; empty if it is short or has other characters."""
     if len(key) <= SPELLED or not key.isalpha():
         return set()
-    return {key[:at] + key[at + 1 :] for at in range(1, len(key))}
+    return {key[:position] + key[position + 1 :] for position in range(1, len(key))}
 
 
 def _drawn(cells: list[list[_Word]]) -> list[list[Segment]]:
     """Return the cells of one side as runs, with at most a share of their characters marked."""
-    for kept in (set(Mark), {Mark.STRONG}):
-        runs = [_runs(words, kept) for words in cells]
+    for visible in (set(Mark), {Mark.STRONG}):
+        runs = [_runs(words, visible) for words in cells]
         lengths = [(len(text), mark) for cell in runs for text, mark in cell]
         if sum(n for n, mark in lengths if mark != Mark.SAME) <= SHARE * sum(n for n, _ in lengths):
             return runs
     return [_runs(words, set()) for words in cells]
 
 
-def _runs(words: list[_Word], kept: set[Mark]) -> list[Segment]:
-    marks = [word.mark if word.mark in kept else Mark.SAME for word in words]
+def _runs(words: list[_Word], visible: set[Mark]) -> list[Segment]:
+    marks = [word.mark if word.mark in visible else Mark.SAME for word in words]
     for i in range(1, len(words) - 1):  # what stands between two marked words is marked with them
         if not words[i].key and marks[i - 1] == marks[i + 1]:
             marks[i] = marks[i - 1]

@@ -58,20 +58,20 @@ def in_figures(measure: str, value: float) -> str:
     return f"{value:,.0f}" if measure == "positives" else f"{value:.3f}"
 
 
-def interval(measure: str, found: Estimate) -> str:
+def interval(measure: str, estimate: Estimate) -> str:
     """Return the 95% interval of the figure in words, or that it is exact."""
-    if found.high <= found.low:
-        return METHODS.get(found.method, found.method)
-    return f"{in_figures(measure, found.low)} to {in_figures(measure, found.high)}"
+    if estimate.high <= estimate.low:
+        return METHODS.get(estimate.method, estimate.method)
+    return f"{in_figures(measure, estimate.low)} to {in_figures(measure, estimate.high)}"
 
 
-def method_in_words(measure: str, found: Estimate, evaluation: Evaluation) -> str:
+def method_in_words(measure: str, estimate: Estimate, evaluation: Evaluation) -> str:
     """Return the estimate's interval, if it has a width, its method, and the pairs it covers."""
-    between = f"95% interval {interval(measure, found)}, " if found.high > found.low else ""
+    between = f"95% interval {interval(measure, estimate)}, " if estimate.high > estimate.low else ""
     if evaluation.by_audit:
-        words = f"{between or 'Estimated '}from {counted(found.labels, 'audit label')}"
+        words = f"{between or 'Estimated '}from {counted(estimate.labels, 'audit label')}"
         return f"{words}, over all {evaluation.pairs:,} pairs."
-    words = f"{between}{METHODS.get(found.method, found.method)}"
+    words = f"{between}{METHODS.get(estimate.method, estimate.method)}"
     over = f"over all {evaluation.pairs:,} pairs of evaluation items, {counted(evaluation.positives or 0, 'positive')}."
     return f"{words[0].upper()}{words[1:]} {over}"
 
@@ -100,12 +100,12 @@ def stored_change(part: Mapping[str, Any], measure: str) -> MeasureChange | None
     return stored and MeasureChange(stored["value"], stored["since"], True, stored["low"], stored["high"])
 
 
-def measure_change_in_words(found: MeasureChange) -> str:
+def measure_change_in_words(difference: MeasureChange) -> str:
     """Return the interval of the difference, and whether it excludes no change; empty where it has no interval."""
-    if found.low is None or found.high is None:
+    if difference.low is None or difference.high is None:
         return ""
-    told = "It is larger than chance explains." if found.clear else "It may be chance."
-    return f"Change: 95% interval {signed(found.low)} to {signed(found.high)}. {told}"
+    verdict = "It is larger than chance explains." if difference.clear else "It may be chance."
+    return f"Change: 95% interval {signed(difference.low)} to {signed(difference.high)}. {verdict}"
 
 
 def signed(value: float) -> str:

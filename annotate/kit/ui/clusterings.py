@@ -21,11 +21,11 @@ def choose_clustering(kind: Kind, has_p: bool, key: str) -> Clustering:
 
     Average linkage comes first: it is the best one on most data (docs/results.md, Clusterings).
     """
-    ways = sorted(possible(kind, has_p), key=lambda how: how != Clustering.AVERAGE)
+    ways = sorted(possible(kind, has_p), key=lambda clustering: clustering != Clustering.AVERAGE)
     chosen: Clustering = st.selectbox(
         "Groups",
         ways,
-        format_func=lambda how: TITLES[how],
+        format_func=lambda clustering: TITLES[clustering],
         key=f"{key}_{kind}_{has_p}",
         width=240,
         help=HELP,

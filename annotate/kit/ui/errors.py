@@ -44,11 +44,11 @@ def show_error(error: Exception) -> bool:
     if isinstance(error, InputError):
         st.error(literal(sentence(words().error(error))), icon=":material/error:")
         return True
-    said = in_words(error)
-    if said is None:
+    message = in_words(error)
+    if message is None:
         return False
-    log.error("%s (%s)", said, error)
-    st.error(literal(said), icon=":material/error:")
+    log.error("%s (%s)", message, error)
+    st.error(literal(message), icon=":material/error:")
     _try_again(time.monotonic())
     return True
 

@@ -32,7 +32,7 @@ def widget(label: str, field: FieldInfo, initial: Any, step: float | None = None
         text = st.text_area(label, "\n".join(f"{name} = {phrase}" for name, phrase in initial.items()), **common)
         return dict(_named(line) for line in _parts(text, "\n"))
     if get_origin(kind) is list:
-        if any(" " in str(one) for one in initial):
+        if any(" " in str(item) for item in initial):
             return _parts(st.text_area(label, "\n".join(initial), **common), "\n")
         return _parts(st.text_input(label, ", ".join(map(str, initial)), **common), ",")
     if options := get_args(kind):
@@ -93,9 +93,9 @@ def value_in_words(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def problem_line(label: str, found: Mapping[str, Any]) -> str:
+def problem_line(label: str, details: Mapping[str, Any]) -> str:
     """Return one line that says what is wrong with the field of this label, from pydantic's error."""
-    if found["type"] == "value_error":  # raised by the model's own validator
-        return f"{label}: {found['ctx']['error']}."
-    wanted = re.sub(r"^(Input|String|Value|List) should", "should", found["msg"])
-    return f"{label}: {wanted}, not {found['input']!r}."
+    if details["type"] == "value_error":  # raised by the model's own validator
+        return f"{label}: {details['ctx']['error']}."
+    requirement = re.sub(r"^(Input|String|Value|List) should", "should", details["msg"])
+    return f"{label}: {requirement}, not {details['input']!r}."

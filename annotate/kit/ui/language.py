@@ -16,9 +16,9 @@ def _(text: str, **values: object) -> str:
     return words()(text, **values)
 
 
-def ngettext(one: str, many: str, n: int, **values: object) -> str:
+def ngettext(singular: str, many: str, n: int, **values: object) -> str:
     """Return the text for this number in that language."""
-    return words().ngettext(one, many, n, **values)
+    return words().ngettext(singular, many, n, **values)
 
 
 def localized_number(value: float, form: str = ",") -> str:

@@ -49,7 +49,7 @@ def form_problems(model: type[Section], values: Mapping[str, Any]) -> list[str]:
     try:
         model.model_validate(values)
     except ValidationError as error:
-        return [problem_line(", ".join(_where(model, found["loc"])), found) for found in error.errors()]
+        return [problem_line(", ".join(_where(model, details["loc"])), details) for details in error.errors()]
     return []
 
 

@@ -26,10 +26,10 @@ COLUMNS = {
 ACTS = TITLES | {AnswerKind.SKIP: later("Skipped"), AnswerKind.RETRACT: later("Undone")}
 
 
-def pair_acts(rows: Sequence[LabelRow], own: bool = False) -> None:
+def pair_acts(rows: Sequence[LabelRow], is_own: bool = False) -> None:
     """Draw who gave which answer and when, from which batch and model, and under which guidelines.
 
-    own: the annotator's own answers, without whether they count, since that would reveal the answers of others.
+    is_own: the annotator's own answers, without whether they count, since that would reveal the answers of others.
     """
     table = pd.DataFrame(
         [
@@ -46,6 +46,6 @@ def pair_acts(rows: Sequence[LabelRow], own: bool = False) -> None:
             for row in rows
         ]
     )
-    shown = table.drop(columns=["who", "counts"]) if own else table
-    titles = {name: _(title) for name, title in COLUMNS.items() if name in shown}
-    st.dataframe(shown, hide_index=True, column_config=titles, alt=_("Every answer to this pair, oldest first"))
+    columns = table.drop(columns=["who", "counts"]) if is_own else table
+    titles = {name: _(title) for name, title in COLUMNS.items() if name in columns}
+    st.dataframe(columns, hide_index=True, column_config=titles, alt=_("Every answer to this pair, oldest first"))

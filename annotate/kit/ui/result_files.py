@@ -10,22 +10,22 @@ from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.figure import figure
 
 
-def draw_results(found: ResultFiles, about_tables: str = "") -> None:
+def draw_results(files: ResultFiles, about_tables: str = "") -> None:
     """Draw all figures and tables. about_tables: a caption above the tables."""
-    for one in found.figures:
-        _figure(one)
-    if found.tables:
+    for figure_file in files.figures:
+        _figure(figure_file)
+    if files.tables:
         st.subheader("Tables", anchor=False)
         if about_tables:
             st.caption(about_tables)
-    for table in found.tables:
+    for table in files.tables:
         _table(table)
 
 
-def _figure(found: FigureFile) -> None:
+def _figure(figure_file: FigureFile) -> None:
     """Draw the figure's panels side by side."""
-    st.subheader(literal(found.title), anchor=False)
-    for column, panel in zip(st.columns(len(found.panels)), found.panels, strict=True):
+    st.subheader(literal(figure_file.title), anchor=False)
+    for column, panel in zip(st.columns(len(figure_file.panels)), figure_file.panels, strict=True):
         with column:
             figure(alt.LayerChart.from_dict(panel.chart), panel.description)
 

@@ -62,8 +62,8 @@ def is_forced() -> bool:
 
 def who_asks() -> Asking:
     """Return who is asking, by the cookie that the auth middleware has checked; remembered for a second."""
-    at, known = st.session_state.get(REMEMBERED_PERSON, (0.0, None))
-    if known is None or time.monotonic() - at > REMEMBERED:
+    asked_at, known = st.session_state.get(REMEMBERED_PERSON, (0.0, None))
+    if known is None or time.monotonic() - asked_at > REMEMBERED:
         known = _look()
         st.session_state[REMEMBERED_PERSON] = time.monotonic(), known
     return known
@@ -78,14 +78,14 @@ def _look() -> Asking:
 
 def login_token() -> str | None:
     """Return the token in the browser's cookie, checked by the auth middleware; over TLS, the secure cookie only."""
-    found = st.context.cookies
-    return found.get(cookies.SECURE_NAME) or found.get(cookies.NAME)
+    browser_cookies = st.context.cookies
+    return browser_cookies.get(cookies.SECURE_NAME) or browser_cookies.get(cookies.NAME)
 
 
 def device() -> str:
     """Return which of the person's browsers this is, by a random cookie; empty where it has none."""
-    found = st.context.cookies.get(cookies.DEVICE)
-    return found[:32] if isinstance(found, str) else ""
+    device_id = st.context.cookies.get(cookies.DEVICE)
+    return device_id[:32] if isinstance(device_id, str) else ""
 
 
 def forget_who_asks() -> None:

@@ -19,33 +19,33 @@ TABLES_HELP = "CSV, TSV, JSON Lines or Parquet."
 
 def visit(page: str, guest: Guest | None) -> None:
     """Note which page is shown, and to whom; delete what was uploaded to another one."""
-    shown: Visit | None = st.session_state.get(VISIT)
+    current: Visit | None = st.session_state.get(VISIT)
     person = guest.person_id if guest is not None else 0
-    if shown is None or (shown.page, shown.person) != (page, person):
-        if shown is not None:
-            shown.end()
+    if current is None or (current.page, current.person) != (page, person):
+        if current is not None:
+            current.end()
         st.session_state[VISIT] = Visit(page, person)
         _free()
 
 
 def chosen_file(
-    which: str, types: Sequence[str] | None = None, about: str = TABLES_HELP, example: str = "/data/texts.parquet"
+    name: str, types: Sequence[str] | None = None, help_text: str = TABLES_HELP, example: str = "/data/texts.parquet"
 ) -> Path | None:
     """Draw the upload and path fields; return the chosen file, or None before there is one.
 
     types: the ends of its name; without them its reader says what cannot be read, and what to do.
     """
-    one, other = st.columns(2)
-    key = f"{which}_upload"
-    upload = one.file_uploader("Upload a file", types, key=key, help=about)
+    left_column, right_column = st.columns(2)
+    key = f"{name}_upload"
+    upload = left_column.file_uploader("Upload a file", types, key=key, help=help_text)
     typed = ""
     if may(Right.INSTALL):  # a path can name any file on the server
-        typed = other.text_input("Or enter a path on the server", key=f"{which}_path", placeholder=example)
+        typed = right_column.text_input("Or enter a path on the server", key=f"{name}_path", placeholder=example)
     sent = st.session_state.get(key)  # even after it was freed, when the field above says None
-    _keep_only(uploads() / which, sent.file_id if sent is not None else "")
+    _keep_only(uploads() / name, sent.file_id if sent is not None else "")
     if sent is None:
         return Path(typed.strip()).expanduser() if typed.strip() else None
-    folder = uploads() / which / sent.file_id
+    folder = uploads() / name / sent.file_id
     if upload is not None:
         keep_upload(upload, upload.name, folder)
         _free(upload.file_id)
@@ -54,10 +54,10 @@ def chosen_file(
 
 def uploads() -> Path:
     """Return a folder that is deleted when the person leaves the page or closes it."""
-    shown: Visit = st.session_state.setdefault(VISIT, Visit(""))
-    if shown.folder is None:
-        shown.folder = TemporaryDirectory(prefix="allpairs-")
-    return Path(shown.folder.name)
+    current: Visit = st.session_state.setdefault(VISIT, Visit(""))
+    if current.folder is None:
+        current.folder = TemporaryDirectory(prefix="allpairs-")
+    return Path(current.folder.name)
 
 
 def _keep_only(folder: Path, file: str) -> None:
