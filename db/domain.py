@@ -37,14 +37,14 @@ class Side(StrEnum):
 class Split(StrEnum):
     TRAIN = "train"
     EVALUATION = "evaluation"
-    BOTH = "both"  # right side of a bipartite project: shared by train and evaluation pairs
+    SHARED = "both"  # right side of a bipartite project: shared by train and evaluation pairs
 
 
 class Stated(StrEnum):
     """Which pairs accuracy and F1 are measured on: the known ones, with or without positives implied by closure."""
 
     CLOSED = "closed"
-    GIVEN = "given"
+    AS_LISTED = "given"
 
 
 class Clustering(StrEnum):
@@ -68,7 +68,7 @@ class Representative(StrEnum):
 class GroupEvent(StrEnum):
     """What became of a group whose texts are not the same any more."""
 
-    MADE = "made"
+    CREATED = "made"
     GROWN = "grown"  # texts were added, none removed
     SHRUNK = "shrunk"  # texts were removed, none added
     CHANGED = "changed"  # some were added and some removed
@@ -154,7 +154,7 @@ class Scope(StrEnum):
 class EventKind(StrEnum):
     """Changes that people make to projects or the installation, apart from answering; the value is shown as it is."""
 
-    MADE = "project made"
+    CREATED = "project made"
     SETTINGS = "settings changed"
     ROLE = "role changed"
     INVITED = "invitation made"

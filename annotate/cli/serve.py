@@ -135,7 +135,7 @@ async def keep_running(keeper: "ProgramKeeper") -> None:
             try:
                 await asyncio.to_thread(keeper.look)  # an unreachable database must not block pages
             except (SQLAlchemyError, OSError):
-                log.exception("could not check for a %s, or could not start one", keeper.what)
+                log.exception("could not check for a %s, or could not start one", keeper.program)
             await asyncio.sleep(LOOK_EVERY)
     finally:
         keeper.stop()
@@ -148,7 +148,7 @@ class ProgramKeeper:
     is_alive: whether one runs, here or elsewhere; began, ended: called with the number of a process of this app's.
     """
 
-    what: str
+    program: str
     command: list[str]
     is_alive: Callable[[], bool]
     began: Callable[[int], None]
@@ -173,7 +173,7 @@ class ProgramKeeper:
         if self.process is None and time.monotonic() >= self.next_start and not self.is_alive():
             self.next_start = time.monotonic() + self.wait
             self.wait = min(2 * self.wait, LONGEST_WAIT)
-            self.process = start_program(self.what, self.command)
+            self.process = start_program(self.program, self.command)
             self.started = time.monotonic()
             self.began(self.process.pid)
 

@@ -102,7 +102,7 @@ def _show(database: Engine, project_id: int, annotator_name: str, past: Past) ->
                         pair_history(database, project_id, answer.left_id, answer.right_id, annotator_name), is_own=True
                     )
             seconds = "" if answer.seconds is None else f" · {words().number(answer.seconds, '.1f')} s"
-            st.caption(f"{answer.at:%Y-%m-%d %H:%M} UTC{seconds}")
+            st.caption(f"{answer.time:%Y-%m-%d %H:%M} UTC{seconds}")
 
 
 def _title(answer: AnswerKind) -> str:

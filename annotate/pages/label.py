@@ -87,11 +87,9 @@ def _desk(database: Engine, project_id: int, name: str, annotator: str, settings
         database, project_id, annotator, audit_batch=audit_batch is not None, grouped=grouped, device=device()
     )
     before = [] if sent.attempt else recent(database, project_id, annotator, audit_batch=audit_batch is not None)
-    panel_data = panel(
-        database, project_id, annotator, settings.guidelines, standing.progress.round_id, sent.guidelines
-    )
+    extras = panel(database, project_id, annotator, settings.guidelines, standing.progress.round_id, sent.guidelines)
     label_card(
-        key, project_id, annotator, question, sent, receipt, pairs, standing, audit_batch, before, grouped, panel_data
+        key, project_id, annotator, question, sent, receipt, pairs, standing, audit_batch, before, grouped, extras
     )
     outlook = None if audit_batch is not None else outlook_of(database, project_id, standing.progress)
     for words_below in (standing.note, outlook_in_words(outlook, words()) if outlook else ""):

@@ -114,7 +114,7 @@ def invitation_form(project: Project) -> None:
 
 def _unused(project_id: int, invitation: OpenInvitation) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        validity = f"valid until {invitation.until:%d %B %H:%M} UTC"
+        validity = f"valid until {invitation.expires_at:%d %B %H:%M} UTC"
         st.caption(f"Unused: {invitation.role}, by {literal(invitation.made_by)}, {validity}", width="content")
         st.button(
             "Revoke",

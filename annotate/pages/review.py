@@ -119,7 +119,7 @@ def _others(database: Engine, project_id: int, case: Case, annotator_name: str) 
             "annotator": f"{vote.annotator} (you)" if vote.annotator == annotator_name else vote.annotator,
             "answer": TITLES[vote.answer],
             "note": vote.note,
-            "at": f"{vote.at:%Y-%m-%d %H:%M} UTC",
+            "at": f"{vote.time:%Y-%m-%d %H:%M} UTC",
         }
         for vote in votes
     ]

@@ -38,7 +38,7 @@ def split_corpus(corpus: Corpus, share: float, rng: np.random.Generator, *, both
         _draw_right(evaluation, component, left, share, rng)
     splits = [Split.EVALUATION if chosen else Split.TRAIN for chosen in evaluation]
     if not joined:
-        splits[left:] = [Split.BOTH] * (len(splits) - left)
+        splits[left:] = [Split.SHARED] * (len(splits) - left)
     notes = corpus.notes + _missed(evaluation[:left], share)
     return replace(corpus, items=with_splits(corpus.items, splits), notes=notes)
 
@@ -123,7 +123,7 @@ def read_split(path: Path, corpus: Corpus) -> Corpus:
     splits = _given(path, corpus)
     left = corpus.count(Side.LEFT)
     if corpus.kind == Kind.BIPARTITE and not any(i >= left for i in splits):
-        splits |= dict.fromkeys(range(left, len(corpus.items)), Split.BOTH)
+        splits |= dict.fromkeys(range(left, len(corpus.items)), Split.SHARED)
     return _without_unnamed(corpus, splits, path)
 
 
@@ -151,7 +151,7 @@ def _side(value: str, corpus: Corpus, path: Path, row: int) -> Side:
 
 def _split(value: str, corpus: Corpus, side: Side, path: Path, row: int) -> Split:
     shared = corpus.kind == Kind.BIPARTITE and side == Side.RIGHT
-    allowed = [split.value for split in Split if shared or split != Split.BOTH]
+    allowed = [split.value for split in Split if shared or split != Split.SHARED]
     return Split(_one_of(value, allowed, path, row, "split"))
 
 

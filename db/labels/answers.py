@@ -151,7 +151,7 @@ class OwnAnswer:
     answer: AnswerKind
     note: str
     seconds: float | None
-    at: datetime
+    time: datetime
 
 
 def own_answers(

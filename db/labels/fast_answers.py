@@ -20,11 +20,11 @@ SHARE = 10
 
 
 @dataclass(frozen=True)
-class Told:
+class FastAnswersRow:
     """A run of fast answers as administrators see it.
 
-    again: how many of its pairs are queued again; looked_at: how many of these have been answered since; otherwise: how
-    many of those got another answer.
+    queued_again: number of its pairs that are queued again; looked_at: number of these that have been answered since;
+    otherwise: number of those that got another answer.
     """
 
     annotator: str
@@ -33,7 +33,7 @@ class Told:
     seconds: float  # of one answer, on average
     began: datetime
     ended: datetime
-    again: int
+    queued_again: int
     looked_at: int
     otherwise: int
 
@@ -70,7 +70,7 @@ def put_up_again(session: Session, fast: FastAnswers, task_ids: Sequence[int], s
         session.execute(update(Task).where(Task.id.in_(chosen)).values(votes=votes))
 
 
-def fast_answers_of(session: Session, project_id: int, limit: int) -> list[Told]:
+def fast_answers_of(session: Session, project_id: int, limit: int) -> list[FastAnswersRow]:
     """Return the project's last runs of fast answers, the newest first."""
     first = aliased(Answer)
     last = aliased(Answer)
@@ -85,7 +85,7 @@ def fast_answers_of(session: Session, project_id: int, limit: int) -> list[Told]
     looked_at = _count_tasks(session, select(looks.c.rush_id, looks.c.task_id))
     differ = _count_tasks(session, select(looks.c.rush_id, looks.c.task_id).where(looks.c.answer != looks.c.fast))
     return [
-        Told(
+        FastAnswersRow(
             fast.annotator,
             AnswerKind(fast.answer),
             fast.answers,

@@ -43,7 +43,7 @@ class _Checks:
     session: Session
     project_id: int
     annotator: str
-    at: datetime
+    time: datetime
     looks: int  # as in `double_check`
 
     def known(self, roll: Roll) -> Draw | None:
@@ -118,7 +118,7 @@ class _Checks:
             Answer.answer.in_(DECIDED),
             Answer.task_id.is_not(None),
             ~Answer.settles,
-            Answer.created_at <= self.at - AGO,
+            Answer.created_at <= self.time - AGO,
             ~changed(),
             ~self._checks_of(Answer),
             texts_present(Answer, self.project_id),
@@ -146,7 +146,7 @@ class _Checks:
         """Tell whether the check was answered or may still be shown: before a pair that others labelled it never is."""
         answered = select(CheckAnswer.id).where(CheckAnswer.check_id == Check.id)
         ahead = select(Task.id).where(Task.id == Check.before_id, ~labelled())
-        return or_(Check.created_at > self.at - AGO, answered.exists(), ahead.exists())
+        return or_(Check.created_at > self.time - AGO, answered.exists(), ahead.exists())
 
     def _ends(self, column: Any, condition: ColumnElement[bool]) -> tuple[int, int]:
         """Return the least and the greatest value of the column, each from an index."""
@@ -208,7 +208,7 @@ def _store(order: _Checks, task_id: int, kind: CheckKind, drawn: Draw) -> Check:
         expected=expected,
         task_id=task_of_pair,
         before_id=task_id,
-        created_at=order.at,
+        created_at=order.time,
     )
     order.session.add(check)
     order.session.flush()

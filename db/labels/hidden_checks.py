@@ -30,7 +30,7 @@ class OwnCheck:
     check: Check
     answer: AnswerKind
     note: str
-    at: datetime
+    time: datetime
 
 
 def checks_before(session: Session, annotator: str, task_ids: Collection[int]) -> dict[int, Check]:

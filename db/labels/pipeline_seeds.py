@@ -36,7 +36,7 @@ def training_gold_rows(project_id: int) -> Select[int, int, bool]:
 def measuring_positives(project_id: int) -> Select[int, int, bool]:
     """Select the known positives of evaluation items: columns left_id, right_id, positive."""
     pairs = select(Gold.left_id, Gold.right_id, Gold.positive)
-    measures = (LEFT.split == Split.EVALUATION, RIGHT.split.in_((Split.EVALUATION, Split.BOTH)))
+    measures = (LEFT.split == Split.EVALUATION, RIGHT.split.in_((Split.EVALUATION, Split.SHARED)))
     return _among(pairs, Gold, Gold.project_id == project_id, Gold.positive.is_(True), *measures)
 
 

@@ -21,7 +21,7 @@ class Vote:
     annotator: str
     answer: AnswerKind
     note: str
-    at: datetime
+    time: datetime
 
 
 @dataclass(frozen=True)

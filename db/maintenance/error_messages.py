@@ -24,13 +24,13 @@ log = logging.getLogger(__name__)
 class Fault:
     """What happened, without any path, and what whoever runs Allpairs can do about it."""
 
-    what: str
+    problem: str
     remedy: str
     full: bool = False  # whether there is no room
     passes: bool = False  # whether it may pass without anybody's doing
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.remedy}."
+        return f"{self.problem}: {self.remedy}."
 
 
 def in_words(error: BaseException) -> str | None:

@@ -24,7 +24,7 @@ def gold_counts(session: Session, project_id: int) -> tuple[int, int]:
     left = aliased(Item)
     right = aliased(Item)
     both_present = and_(left.withdrawn_at.is_(None), right.withdrawn_at.is_(None))
-    measurable = and_(left.split == Split.EVALUATION, right.split.in_((Split.EVALUATION, Split.BOTH)))
+    measurable = and_(left.split == Split.EVALUATION, right.split.in_((Split.EVALUATION, Split.SHARED)))
     total, inside = session.execute(
         select(func.count(), func.count().filter(measurable))
         .select_from(Gold)

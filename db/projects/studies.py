@@ -31,7 +31,7 @@ class Rated:
     position: int
     rater: str
     scores: Scores
-    at: datetime
+    time: datetime
 
 
 def add_study(session: Session, study: Study, units: Sequence[Unit]) -> int:

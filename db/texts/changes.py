@@ -130,7 +130,7 @@ def _splits(session: Session, project: Project, plan: TextPlan, number: int) -> 
     chosen = rng.sample(free, int(settings.evaluation_share * len(free) + rng.random()))
     drawn = dict.fromkeys(free, Split.TRAIN) | dict.fromkeys(chosen, Split.EVALUATION)
     if plan.side == Side.RIGHT and _is_shared(session, project.id):
-        drawn = dict.fromkeys(free, Split.BOTH)
+        drawn = dict.fromkeys(free, Split.SHARED)
     return [(drawn | replaced)[place] for place in range(len(plan.new))]
 
 
@@ -158,7 +158,7 @@ def _splits_of(session: Session, items: Iterable[int]) -> dict[int, Split]:
 
 def _is_shared(session: Session, project_id: int) -> bool:
     """Return whether the texts of the right list are in training and evaluation pairs."""
-    query = select(Item.id).where(Item.project_id == project_id, Item.side == Side.RIGHT, Item.split == Split.BOTH)
+    query = select(Item.id).where(Item.project_id == project_id, Item.side == Side.RIGHT, Item.split == Split.SHARED)
     return session.scalar(query.limit(1)) is not None
 
 

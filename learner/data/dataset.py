@@ -138,7 +138,7 @@ def make_dataset(
     split = np.array(splits, dtype=object)
 
     def rows(list_side: Side, split_name: Split) -> np.ndarray:
-        return np.nonzero((side == list_side) & ((split == split_name) | (split == Split.BOTH)))[0]
+        return np.nonzero((side == list_side) & ((split == split_name) | (split == Split.SHARED)))[0]
 
     right = Side.LEFT if symmetric else Side.RIGHT
     return Dataset(

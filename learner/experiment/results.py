@@ -32,7 +32,7 @@ class Record:
     round: int
     labels: int
     figures: dict[str, float]
-    stated: str = Stated.GIVEN
+    stated: str = Stated.AS_LISTED
     pairs: int = 0
     known: int = 0
     method: str = EXACT
@@ -125,7 +125,7 @@ def _record(dataset: str, row: str, seed: int, line: dict[str, Any]) -> Record:
         line["round"],
         line["labels"],
         {**figures, **counts},
-        line.get("stated", Stated.GIVEN),
+        line.get("stated", Stated.AS_LISTED),
         line.get("pairs", 0),
         line.get("evaluation_positives", 0),
         method,

@@ -69,7 +69,7 @@ def _groups(
     score = pairs.score.astype(np.float64)
     yes = np.concatenate([yes, without_denied(equal, no, len(corpus.items))])
     links = Links(len(corpus.items), pairs.left, pairs.right, score if p is None else p, yes, no, second)
-    return described(links, score, clustered(links, grouping.how, least))
+    return described(links, score, clustered(links, grouping.clustering, least))
 
 
 def column_values(corpus: Corpus, column: str, left: Path, right: Path | None, id_column: str) -> list[str]:

@@ -48,7 +48,7 @@ def training_pairs(labelled: Labelled, corpus: Corpus, split: Corpus) -> Labelle
     no pair is left.
     """
     trained = {
-        (item.side, name) for item in split.items if item.split in (Split.TRAIN, Split.BOTH) for name in item.ids
+        (item.side, name) for item in split.items if item.split in (Split.TRAIN, Split.SHARED) for name in item.ids
     }
     allowed = np.array([(item.side, item.ids[0]) in trained for item in corpus.items])
     trained_pairs = allowed[labelled.left] & allowed[labelled.right]

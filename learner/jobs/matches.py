@@ -95,11 +95,11 @@ def find_matches(
             with reporting(engine, job_id, 1 - share, share) as progress:
                 pairs, order = in_order(reranker, pairs, data.dataset.texts, progress)
         links = _links(data, pairs, matching, layer)
-        groups = with_equal_texts(described(links, pairs.score, clustered(links, grouping.how, least)), counts)
+        groups = with_equal_texts(described(links, pairs.score, clustered(links, grouping.clustering, least)), counts)
         with reading(engine) as session:
             texts = PairedTexts(session, data, pairs, groups)
             by_column = _order(session, project_id, data, grouping)
-        inside = groups.of >= 0
+        inside = groups.group_of_text >= 0
         sizes = (len(groups.size), int(groups.size.sum()))
         ids = None
         changed = None
@@ -110,13 +110,13 @@ def find_matches(
                 matcher=number,
                 threshold=threshold,
                 p=p,
-                clustering=grouping.how,
+                clustering=grouping.clustering,
                 representative=grouping.representative,
                 newest_by=grouping.newest_by,
                 groups=sizes[0],
                 texts=sizes[1],
             )
-            project_groups = keep_groups(engine, data.item_ids[inside], groups.of[inside], update)
+            project_groups = keep_groups(engine, data.item_ids[inside], groups.group_of_text[inside], update)
             ids = project_groups.ids_of(data.item_ids.tolist())
             changed = len(project_groups.plan.changes)
         with writing_matches(project_id) as folder:

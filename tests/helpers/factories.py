@@ -41,7 +41,7 @@ def make_project(
         session.flush()
         splits = [Split.TRAIN] * (len(texts) - evaluation) + [Split.EVALUATION] * evaluation
         _add_items(session, project.id, Side.LEFT, texts, splits)
-        _add_items(session, project.id, Side.RIGHT, right, [Split.BOTH] * len(right))
+        _add_items(session, project.id, Side.RIGHT, right, [Split.SHARED] * len(right))
         return project.id
 
 
@@ -160,7 +160,7 @@ def _items(session: Session, project_id: int, side: Side, evaluation: bool) -> l
 
 def make_groups(engine: Engine, project_id: int, groups: Sequence[Sequence[int]], **about: Any) -> PlannedGroups:
     """Make these texts the project's groups, in an update about which this is said; return what was stored."""
-    usual = {"matcher": 0, "threshold": 0.5, "clustering": USUAL.how, "representative": USUAL.representative}
+    usual = {"matcher": 0, "threshold": 0.5, "clustering": USUAL.clustering, "representative": USUAL.representative}
     texts = sum(len(group) for group in groups if len(group) > 1)
     update = GroupUpdate(
         project_id=project_id, newest_by="", groups=sum(len(group) > 1 for group in groups), texts=texts,

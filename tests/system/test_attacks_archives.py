@@ -112,7 +112,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory, migrated: Path) -> Path:
         project_id = make_measured_project(engine, NAME, rounds=2)
         make_design(engine, project_id)
         with writing(engine) as session:
-            add_event(session, None, EventKind.MADE, project_id, NAME)
+            add_event(session, None, EventKind.CREATED, project_id, NAME)
         export_project(engine, NAME, home / "one.zip")
         engine.dispose()
     return home / "one.zip"

@@ -120,7 +120,7 @@ class _Import:
                 arrival.set_cutoffs()
                 self._settle(session, arrival, place)
                 new = {"archive": self.path.name}
-                add_event(session, person_of(engine), EventKind.MADE, arrival.project_id, project, new=new)
+                add_event(session, person_of(engine), EventKind.CREATED, arrival.project_id, project, new=new)
                 home = artifacts() / f"project-{arrival.project_id}"
                 discard(home)  # left by an import that was killed before its commit
                 place = place.replace(home)

@@ -183,7 +183,7 @@ def ids_in_words(items: Collection[int], ids: dict[int, str], most: int = 3) -> 
 def change_in_words(change: GroupDifference) -> str:
     """Return what became of the group, after its id."""
     match change.event:
-        case GroupEvent.MADE:
+        case GroupEvent.CREATED:
             return f"made of {counted(change.size, 'text')}" + _listed(", divided from", change.from_groups)
         case GroupEvent.ENDED:
             return "ended" + (_listed("; its texts are in", change.to_groups) or "; its texts are alone")

@@ -43,7 +43,7 @@ def preview_groups(engine: Engine, project_id: int, items: np.ndarray, group: np
         unused = highest_number(session, project_id) + 1
     inside = group >= 0
     group_changes = list(changes_by_number(before, renumbered(before, items[inside], group[inside], unused)))
-    new_count = sum(change.event == GroupEvent.MADE for change in group_changes)
+    new_count = sum(change.event == GroupEvent.CREATED for change in group_changes)
     ended = sum(change.event == GroupEvent.ENDED for change in group_changes)
     of_before = sorted((change for change in group_changes if change.number < unused), key=_moved, reverse=True)
     same = len(np.unique(before.number)) - len(of_before)

@@ -105,8 +105,8 @@ def last_answered_pairs(
     answers = own_answers(session, project_id, annotator, limit, round_id=batch.id)
     tasks = tasks_by_id(session, project_id, {answer.task_id for answer in answers if answer.task_id is not None})
     pairs = {pair.task_id: pair for pair in task_pairs(session, project_id, list(tasks.values()), audit_batch)}
-    answered = [(row.at, AnsweredPair(pairs[row.task_id], row.answer, row.note)) for row in answers if row.task_id]
+    answered = [(row.time, AnsweredPair(pairs[row.task_id], row.answer, row.note)) for row in answers if row.task_id]
     on_checks = own_check_answers(session, annotator, batch.id, limit)
     check_pairs = _check_pairs(session, project_id, [row.check for row in on_checks])
-    answered += [(row.at, AnsweredPair(check_pairs[row.check.id], row.answer, row.note)) for row in on_checks]
+    answered += [(row.time, AnsweredPair(check_pairs[row.check.id], row.answer, row.note)) for row in on_checks]
     return [pair for _, pair in sorted(answered, key=lambda timed: timed[0])][-limit:]

@@ -189,7 +189,7 @@ def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str =
         if labels:
             copy_labels(session, project_id, copy.id)
         new = {"copy of": project.name, "labels": labels}
-        add_event(session, person_of(engine), EventKind.MADE, copy.id, copy.name, new=new)
+        add_event(session, person_of(engine), EventKind.CREATED, copy.id, copy.name, new=new)
         return copy.id, copy.name
 
 

@@ -109,7 +109,7 @@ def split_as_set(corpus: Corpus, settings: Settings) -> Corpus:
     if any(item.split is None for item in corpus.items):
         corpus = split_corpus(corpus, settings.evaluation_share, np.random.default_rng(settings.seed))
     shares = corpus.shares()
-    left, right = (shares[side, Split.TRAIN] + shares[side, Split.BOTH] for side in (Side.LEFT, Side.RIGHT))
+    left, right = (shares[side, Split.TRAIN] + shares[side, Split.SHARED] for side in (Side.LEFT, Side.RIGHT))
     if left < 2 if corpus.kind == Kind.SYMMETRIC else not (left and right):
         raise InputError(
             f"the split leaves {left + right} of {len(corpus.items)} items for training, too few for a pair: "
@@ -134,7 +134,7 @@ def create_project(
         project = add_project(session, name, corpus.kind, settings.model_dump(), columns)
         add_corpus(session, project.id, corpus, progress)
         new = {"items": len(corpus.items), "known pairs": len(corpus.gold)}
-        add_event(session, person_of(engine), EventKind.MADE, project.id, project.name, new=new)
+        add_event(session, person_of(engine), EventKind.CREATED, project.id, project.name, new=new)
         return project.id
 
 

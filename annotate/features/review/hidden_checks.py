@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from allpairs.db.domain import AnswerKind, CheckKind
 from allpairs.db.estimate import Estimate, wilson
-from allpairs.db.labels.fast_answers import Told, fast_answers_of
+from allpairs.db.labels.fast_answers import FastAnswersRow, fast_answers_of
 from allpairs.db.labels.hidden_checks import CheckResult, check_results
 from allpairs.db.schema.engine import reading
 
@@ -34,7 +34,7 @@ def read_quality(engine: Engine, project_id: int) -> list[CheckQuality]:
         return quality(check_results(session, project_id))
 
 
-def read_fast_answers(engine: Engine, project_id: int) -> list[Told]:
+def read_fast_answers(engine: Engine, project_id: int) -> list[FastAnswersRow]:
     """Return the project's newest runs of fast answers, the newest first."""
     with reading(engine) as session:
         return fast_answers_of(session, project_id, NEWEST)

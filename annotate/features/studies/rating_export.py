@@ -56,7 +56,7 @@ def _ratings(engine: Engine, project_id: int, study_id: int, path: Path) -> None
     for rating in ratings:
         unit = units[rating.unit_id]
         texts = [unit.position + 1, "; ".join(unit.models), unit.passage, unit.question, rating.rater]
-        rows.append([*texts, *(int(rating.scores[name]) for name in CRITERIA), rating.at.isoformat()])
+        rows.append([*texts, *(int(rating.scores[name]) for name in CRITERIA), rating.time.isoformat()])
     write_table(path, columns, rows, for_people=True)
 
 

@@ -45,7 +45,7 @@ class Offer:
 
     project: str
     role: Role
-    until: datetime
+    expires_at: datetime
     current_role: Role | None
     gains: bool
     joined: bool

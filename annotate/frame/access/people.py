@@ -40,7 +40,7 @@ class OpenInvitation:
     id: int
     role: Role
     made_by: str
-    until: datetime
+    expires_at: datetime
 
 
 def add_account(

@@ -85,7 +85,7 @@ def _closed(reader: Reader, guest: Guest | None, error: InputError) -> Response:
     _ = reader.words
     link = login_forms.main_link("/", _("Open the app"))
     if isinstance(error, UsedError) and guest is None:
-        link = login_forms.main_link(sign_in_address(reader.here), _("Sign in"))
+        link = login_forms.main_link(sign_in_address(reader.address), _("Sign in"))
     body = f"<h1>{escape(_('Invitation'))}</h1><p>{escape(_.sentence(error))}</p>{link}"
     return login_forms.page(reader, _("Invitation"), body + (_not_you(_, guest) if guest is not None else ""), 404)
 
@@ -123,7 +123,7 @@ def _offer_to_stranger(
         + login_forms.text("again", _("Repeat the password"), "", "new-password", "password")
     )
     account = login_forms.form(fields, _("Create account"), "", _.sentence(wrong) if wrong else "")
-    sign_in = f'<a href="{login_forms.link_to(sign_in_address(reader.here))}">{escape(_("Sign in first"))}</a>'
+    sign_in = f'<a href="{login_forms.link_to(sign_in_address(reader.address))}">{escape(_("Sign in first"))}</a>'
     known = f'<p class="last">{escape(_("Already have an account?"))} {sign_in}</p>'
     body = _title(_) + _what(_, offered) + account + login_forms.buttons(ways) + known
     response = login_forms.page(reader, _("Invitation"), body, 400 if wrong else 200)

@@ -45,7 +45,7 @@ class Reader:
     """Who looks at a page: their language, and the address of the page for when they choose another one."""
 
     words: Words
-    here: str
+    address: str
 
 
 def page(reader: Reader, title: str, body: str, status: int = 200) -> HTMLResponse:
@@ -54,7 +54,7 @@ def page(reader: Reader, title: str, body: str, status: int = 200) -> HTMLRespon
     style = f"<title>{escape(title)} · Allpairs</title><style>{COLOURS}{STYLE}</style>"
     language = reader.words.language
     opening = f'<!doctype html><html lang="{language.code}" dir="{language.direction}">'
-    content = f"<main>{body}</main>{language_links(reader.words, reader.here, base_path())}"
+    content = f"<main>{body}</main>{language_links(reader.words, reader.address, base_path())}"
     document = f"{opening}<head>{head}{style}</head><body>{content}</body></html>"
     return HTMLResponse(document, status_code=status, headers={"Content-Security-Policy": POLICY})
 

@@ -71,7 +71,7 @@ def wrong_fault(error: Exception) -> Wrong | None:
         return None
     log.error("%s (%s)", fault, error)
     return Wrong(
-        FULL if fault.full else UNAVAILABLE, f"{fault.what}: try again later. The server's log says what to do."
+        FULL if fault.full else UNAVAILABLE, f"{fault.problem}: try again later. The server's log says what to do."
     )
 
 

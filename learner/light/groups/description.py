@@ -12,14 +12,14 @@ from allpairs.learner.light.groups.links import Links
 class Groups:
     """Groups of two or more of n texts; arrays with one entry for each group, in the same order.
 
-    of: (n,) the group of each text, −1 for a text alone. size: its texts; pairs: how many pairs they make; matches: how
+    group_of_text: (n,), −1 for a text alone. size: its texts; pairs: how many pairs they make; matches: how
     many of these are links or answered with yes; score: the mean score of the links. weakest: the lowest score of the
     links that hold the group together if people's yes and then the strongest do it; NaN where yes answers alone do.
     joined: (k, 2) the two texts of that link, −1 where there is none. central: its text with the most probable links in
     all, a yes having p = 1.
     """
 
-    of: np.ndarray
+    group_of_text: np.ndarray
     size: np.ndarray
     pairs: np.ndarray
     matches: np.ndarray
@@ -35,7 +35,7 @@ class Groups:
 
     def texts(self, group: int) -> np.ndarray:
         """Return the texts of the group, ascending."""
-        return np.flatnonzero(self.of == group)
+        return np.flatnonzero(self.group_of_text == group)
 
     def largest_first(self) -> np.ndarray:
         """Return the groups by falling size, the less coherent of the same size first."""
@@ -172,10 +172,10 @@ def _weakest(
 
 def with_equal_texts(groups: Groups, count: np.ndarray) -> Groups:
     """Return the groups, and a group of each text that is alone but has several ids; count: (n,) ids of each text."""
-    single_texts = np.flatnonzero((groups.of < 0) & (count > 1))
+    single_texts = np.flatnonzero((groups.group_of_text < 0) & (count > 1))
     ones = np.ones(len(single_texts), dtype=np.int64)
     none = np.full(len(single_texts), np.nan)
-    group_of_text = groups.of.copy()
+    group_of_text = groups.group_of_text.copy()
     group_of_text[single_texts] = len(groups.size) + np.arange(len(single_texts))
     return Groups(
         group_of_text,
@@ -195,8 +195,8 @@ def of_ids(groups: Groups, count: np.ndarray) -> tuple[np.ndarray, Groups]:
     Sizes are numbers of ids; the shares of pairs that match, and the scores, are those of texts.
     """
     text = np.repeat(np.arange(len(count)), count)
-    group_of_id = groups.of[text]
+    group_of_id = groups.group_of_text[text]
     first_id = np.cumsum(count) - count
     size = np.bincount(group_of_id[group_of_id >= 0], minlength=len(groups.size))
     joined = np.where(groups.joined < 0, -1, first_id[groups.joined])
-    return text, replace(groups, of=group_of_id, size=size, joined=joined, central=first_id[groups.central])
+    return text, replace(groups, group_of_text=group_of_id, size=size, joined=joined, central=first_id[groups.central])

@@ -18,14 +18,14 @@ NEED_P = (Clustering.AVERAGE, Clustering.CORRELATION)
 class Grouping:
     """How matches make groups. newest_by: the column that the newest text has the largest value of."""
 
-    how: Clustering = Clustering.CONNECTED
+    clustering: Clustering = Clustering.CONNECTED
     representative: Representative = Representative.CENTRAL
     newest_by: str = ""
 
     @property
     def words(self) -> tuple[str, str, str]:
         """All of it as plain words, which `read` takes back."""
-        return self.how.value, self.representative.value, self.newest_by
+        return self.clustering.value, self.representative.value, self.newest_by
 
     @classmethod
     def read(cls, words: Sequence[str]) -> "Grouping":
@@ -34,11 +34,11 @@ class Grouping:
 
     def require_possible(self, kind: Kind, has_p: bool) -> None:
         """Raise InputError for a clustering without the probabilities or lists it needs, and for newest by nothing."""
-        if not has_p and self.how in NEED_P:
-            raise InputError(f"{self.how} groups need probabilities, and an encoder has none: use connected")
-        if kind == Kind.SYMMETRIC and self.how in TWO_LISTS:
+        if not has_p and self.clustering in NEED_P:
+            raise InputError(f"{self.clustering} groups need probabilities, and an encoder has none: use connected")
+        if kind == Kind.SYMMETRIC and self.clustering in TWO_LISTS:
             raise InputError(
-                f"{self.how} groups need two lists, and this is one: use connected, average or correlation"
+                f"{self.clustering} groups need two lists, and this is one: use connected, average or correlation"
             )
         if (self.representative == Representative.NEWEST) != bool(self.newest_by):
             raise InputError("the newest text needs the column to compare by, and only the newest does: give both")
@@ -50,8 +50,12 @@ class Grouping:
     def representatives(self, groups: Groups, texts: Sequence[str], order: Order) -> np.ndarray:
         """Return the text that stands for each group, (k,) int64."""
         if self.representative == Representative.NEWEST:
-            return newest_text(groups.of, order.rank)
-        return longest_text(groups.of, texts) if self.representative == Representative.LONGEST else groups.central
+            return newest_text(groups.group_of_text, order.rank)
+        return (
+            longest_text(groups.group_of_text, texts)
+            if self.representative == Representative.LONGEST
+            else groups.central
+        )
 
 
 USUAL = Grouping()
@@ -69,9 +73,9 @@ def group_rows(groups: Groups, representatives: np.ndarray) -> tuple[np.ndarray,
     group (from 1), size, representative (1 or 0), weakest (score of the weakest link, NaN for none), coherence.
     """
     number = np.argsort(groups.largest_first()) + 1
-    inside = np.flatnonzero(groups.of >= 0)
-    inside = inside[np.argsort(number[groups.of[inside]], kind="stable")]
-    group = groups.of[inside]
+    inside = np.flatnonzero(groups.group_of_text >= 0)
+    inside = inside[np.argsort(number[groups.group_of_text[inside]], kind="stable")]
+    group = groups.group_of_text[inside]
     return inside, {
         "group": number[group],
         "size": groups.size[group],

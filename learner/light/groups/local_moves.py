@@ -19,12 +19,12 @@ class _Ends:
     """Both ends of every link: a text, the other one, p, and whether they must not be in one group."""
 
     text: np.ndarray
-    other: np.ndarray
+    other_text: np.ndarray
     p: np.ndarray
     banned: np.ndarray
 
     def take(self, chosen: np.ndarray) -> "_Ends":
-        return _Ends(self.text[chosen], self.other[chosen], self.p[chosen], self.banned[chosen])
+        return _Ends(self.text[chosen], self.other_text[chosen], self.p[chosen], self.banned[chosen])
 
 
 def moved(links: Links, group: np.ndarray, fixed: np.ndarray, least: float) -> np.ndarray:
@@ -53,7 +53,7 @@ def moved(links: Links, group: np.ndarray, fixed: np.ndarray, least: float) -> n
         changed[group[text[chosen]]] = changed[target[chosen]] = True
         group[text[chosen]] = target[chosen]
         look = changed[group]
-        look[ends.text[look[ends.other]]] = True
+        look[ends.text[look[ends.other_text]]] = True
         look[text] = True
         look &= ~fixed
         group = np.unique(group, return_inverse=True)[1].astype(np.int64)
@@ -76,7 +76,7 @@ def _moves(
     """
     k = int(group.max(initial=-1)) + 1
     texts = np.unique(ends.text)
-    key = ends.text * k + group[ends.other]
+    key = ends.text * k + group[ends.other_text]
     order = np.argsort(key, kind="stable")
     keys, starts = np.unique(key[order], return_index=True)
     text = keys // k

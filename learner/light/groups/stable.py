@@ -139,7 +139,7 @@ def _parts(number: np.ndarray, numbers: np.ndarray, values: np.ndarray) -> Itera
 def _event(before: int, size: int, joined: bool, divided: bool, added: int, removed: int) -> GroupEvent:
     """Return the word for it; joined: a group of before ended in it, divided: a new group came of it."""
     if not before or not size:
-        return GroupEvent.ENDED if before else GroupEvent.MADE
+        return GroupEvent.ENDED if before else GroupEvent.CREATED
     if joined or divided:
         return GroupEvent.JOINED if joined else GroupEvent.DIVIDED
     if added and removed:

@@ -41,7 +41,7 @@ def test_known_pairs_are_never_separated(corpus: Corpus, share: float, both_side
     shared = corpus.kind == Kind.BIPARTITE and not both_sides
     for pair in split.gold:
         ends = split.items[pair.left].split, split.items[pair.right].split
-        assert ends[1] == (Split.BOTH if shared else ends[0])
+        assert ends[1] == (Split.SHARED if shared else ends[0])
 
 
 @given(corpora(), shares, st.booleans(), st.integers(0, 9))
@@ -127,7 +127,7 @@ def test_items_that_are_not_named_take_no_part(tmp_path: Path) -> None:
 
 def test_a_right_side_that_is_not_named_serves_both(tmp_path: Path) -> None:
     split = read_split(table(tmp_path, "id,side,split", "left0,left,train", "left1,left,evaluation"), corpus_of(2, 2))
-    assert [item.split for item in split.items] == [Split.TRAIN, Split.EVALUATION, Split.BOTH, Split.BOTH]
+    assert [item.split for item in split.items] == [Split.TRAIN, Split.EVALUATION, Split.SHARED, Split.SHARED]
 
 
 def test_gold_pairs_that_a_file_separates_are_noted(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_known_pairs_include_closure_unless_told_otherwise(tmp_path: Path) -> No
     texts, gold = tmp_path / "texts.csv", tmp_path / "gold.csv"
     texts.write_text("id,text\n" + "".join(f"{name},text {name}\n" for name in "abcd"))
     gold.write_text("id1,id2,label\na,b,1\nb,c,1\nc,d,0\n")
-    for stated, positives in ((Stated.CLOSED, 3), (Stated.GIVEN, 2)):
+    for stated, positives in ((Stated.CLOSED, 3), (Stated.AS_LISTED, 2)):
         dataset = dataset_of(all_evaluation(load_corpus(texts, None, gold, stated=stated)))
         assert dataset.evaluation_given[:, 2].tolist().count(1) == positives
         assert len(dataset.evaluation_given) == positives + 1

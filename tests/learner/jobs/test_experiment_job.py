@@ -83,7 +83,7 @@ def test_two_lists_stay_two(engine: Engine, tmp_path: Path) -> None:
     corpus = read_split(paths["split"], load_corpus(paths["left"], paths["right"], paths["gold"]))
     assert [(item.text, item.side, item.split) for item in corpus.items] == [
         ("a", Side.LEFT, Split.TRAIN), ("b", Side.LEFT, Split.TRAIN), ("c", Side.LEFT, Split.EVALUATION),
-        ("a", Side.RIGHT, Split.BOTH), ("x", Side.RIGHT, Split.BOTH),
+        ("a", Side.RIGHT, Split.SHARED), ("x", Side.RIGHT, Split.SHARED),
     ]  # fmt: skip
     assert [(pair.left, pair.right) for pair in corpus.gold] == [(2, 3)]
 

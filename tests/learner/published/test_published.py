@@ -205,7 +205,7 @@ def test_wikiqa_splits_the_left_and_keeps_all_sentences_right(tmp_path: Path) ->
     assert [(item.ids[0], item.split) for item in corpus.items if item.side == Side.LEFT] == [
         ("Q1", Split.TRAIN), ("Q2", Split.TRAIN), ("Q3", Split.EVALUATION),
     ]  # fmt: skip
-    assert {item.split for item in corpus.items if item.side == Side.RIGHT} == {Split.BOTH}
+    assert {item.split for item in corpus.items if item.side == Side.RIGHT} == {Split.SHARED}
 
 
 @pytest.mark.parametrize(

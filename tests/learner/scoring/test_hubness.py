@@ -21,7 +21,7 @@ def unit(n: int, seed: int) -> np.ndarray:
 
 def bipartite() -> Dataset:
     sides = [Side.LEFT] * LEFT + [Side.RIGHT] * RIGHT
-    splits = [Split.TRAIN] * 4 + [Split.EVALUATION] * 5 + [Split.BOTH] * RIGHT
+    splits = [Split.TRAIN] * 4 + [Split.EVALUATION] * 5 + [Split.SHARED] * RIGHT
     return make_dataset([""] * (LEFT + RIGHT), sides, splits, False, np.array([(5, 9), (6, 12), (1, 10)]))
 
 

@@ -55,7 +55,7 @@ def what_would_change(project_id: int, item_groups: ItemGroups, key: tuple[objec
 @st.cache_data(max_entries=20, show_spinner=False)
 def _preview(project_id: int, update: int, key: tuple[object, ...], _item_groups: ItemGroups) -> GroupsPreview:
     """Return the preview; it changes with the project's groups and with the found ones."""
-    return preview_groups(engine(), project_id, _item_groups.ids, _item_groups.groups.of)
+    return preview_groups(engine(), project_id, _item_groups.ids, _item_groups.groups.group_of_text)
 
 
 def _made(update: GroupUpdate) -> str:

@@ -126,7 +126,7 @@ def known(pair: ShownPair) -> list[str]:
     measuring = pair.splits.count(Split.EVALUATION)
     if measuring:
         words.append(
-            "evaluation pair" if measuring == 2 or Split.BOTH in pair.splits else "one text is an evaluation text"
+            "evaluation pair" if measuring == 2 or Split.SHARED in pair.splits else "one text is an evaluation text"
         )
     return words
 

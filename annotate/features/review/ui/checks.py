@@ -13,7 +13,7 @@ from allpairs.annotate.kit.ui.figure import table_open
 from allpairs.annotate.kit.ui.pair_history import TITLES
 from allpairs.annotate.kit.ui.state import engine, may
 from allpairs.db.estimate import Estimate
-from allpairs.db.labels.fast_answers import Told
+from allpairs.db.labels.fast_answers import FastAnswersRow
 from allpairs.db.schema.tables import now
 
 NEWS = timedelta(days=7)
@@ -78,7 +78,7 @@ def _quality_table(results: list[CheckQuality]) -> pd.DataFrame:
     )
 
 
-def _fast_answers_table(runs: list[Told]) -> pd.DataFrame:
+def _fast_answers_table(runs: list[FastAnswersRow]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
@@ -87,7 +87,7 @@ def _fast_answers_table(runs: list[Told]) -> pd.DataFrame:
                 "answer": TITLES[run.answer],
                 "in a row": run.answers,
                 "seconds each": run.seconds,
-                "re-asked": run.again,
+                "re-asked": run.queued_again,
                 "re-answered": run.looked_at,
                 "changed": run.otherwise,
             }

@@ -45,7 +45,7 @@ def test_a_preview_says_what_the_update_then_stores(engine: Engine, home: Path) 
     make_groups(engine, project_id, after)
     stored = {one.group: one for one in read_changes(engine, project_id, cursor, 100)}
     assert {one.group for one in found.largest} == {
-        name for name, one in stored.items() if one.event != GroupEvent.MADE
+        name for name, one in stored.items() if one.event != GroupEvent.CREATED
     }
     for one in found.largest:
         told = stored[one.group]

@@ -51,7 +51,7 @@ def test_a_project_is_stored_as_it_was_read(engine: Engine) -> None:
 def test_a_bipartite_project_shares_its_right_side(engine: Engine) -> None:
     create_project(engine, "Products", corpus(4, 3), SETTINGS)
     contents = project_summary(engine, "Products").contents
-    assert contents.items[Side.RIGHT, Split.BOTH] == 3
+    assert contents.items[Side.RIGHT, Split.SHARED] == 3
     assert (contents.count(Side.LEFT), contents.count(Side.RIGHT)) == (4, 3)
 
 

@@ -72,7 +72,7 @@ def test_administrators_are_told_who_hurried_and_what_others_say(engine: Engine)
     project = hurried(engine, n=40)
     answer(engine, project, "ann", [(NO, FAST)] * 20)
     (told,) = read_fast_answers(engine, project)
-    assert (told.annotator, told.answer, told.answers, told.again, told.looked_at) == ("ann", NO, 20, 5, 0)
+    assert (told.annotator, told.answer, told.answers, told.queued_again, told.looked_at) == ("ann", NO, 20, 5, 0)
     assert told.seconds == pytest.approx(FAST) and told.began <= told.ended
     answer(engine, project, "ben", [(YES, SLOW)] * 25)  # new pairs, and the five among them
     (told,) = read_fast_answers(engine, project)

@@ -183,7 +183,7 @@ def test_right_texts_of_two_lists_are_in_both_splits(engine: Engine, tmp_path: P
     change(engine, tmp_path, {"left-0": "new", "x": "text 0"}, Side.RIGHT)  # sides have ids and texts of their own
     right = named(engine, project, Side.RIGHT)
     assert {name: item.split for name, item in right.items()} == dict.fromkeys(
-        ("right-0", "right-1", "left-0", "x"), Split.BOTH
+        ("right-0", "right-1", "left-0", "x"), Split.SHARED
     )
     assert texts_of(engine, project)["left-0"] == "text 0"
 

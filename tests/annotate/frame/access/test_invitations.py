@@ -25,7 +25,7 @@ def test_an_invitation_lets_one_person_in_once(engine: Engine, project: int) -> 
     _, admin = make_member(engine, project, Role.ADMINISTRATOR)
     token = token_of(invitations.invite(admin, project, Role.ADJUDICATOR, 7, at()))
     offer = invitations.offer_of(engine, token, at())
-    assert (offer.project, offer.role, offer.until) == ("Mine", Role.ADJUDICATOR, at(days=7))
+    assert (offer.project, offer.role, offer.expires_at) == ("Mine", Role.ADJUDICATOR, at(days=7))
     with pytest.raises(InputError, match="is taken"):
         invitations.accept_as_new(engine, token, "ADMINISTRATOR", PASSWORD, at())
     login = invitations.accept_as_new(engine, token, "Nora", PASSWORD, at())

@@ -409,7 +409,7 @@ def test_a_chosen_pair_of_two_lists_trains(engine: Engine, home: Path) -> None:
     assert pick(engine, project_id, "ada", (ids[0], ids[3]), 0.7, None) == 1
     with pytest.raises(InputError, match="in the evaluation set"):
         pick(engine, project_id, "ada", (ids[1], ids[3]), 0.7, None)
-    assert why_not(Split.TRAIN, Split.BOTH) == ""
+    assert why_not(Split.TRAIN, Split.SHARED) == ""
 
 
 def test_searches_are_asked_for(engine: Engine, project: int) -> None:

@@ -107,7 +107,7 @@ def test_a_missing_column_is_refused(tmp_path: Path, corpus: Corpus) -> None:
 
 def test_ids_of_two_lists_belong_to_their_lists(tmp_path: Path) -> None:
     found = load_corpus(texts(tmp_path, "q", 2), texts(tmp_path, "p", 2))
-    splits = [Split.EVALUATION, Split.EVALUATION, Split.BOTH, Split.BOTH]
+    splits = [Split.EVALUATION, Split.EVALUATION, Split.SHARED, Split.SHARED]
     both = replace(found, items=[replace(item, split=at) for item, at in zip(found.items, splits, strict=True)])
     labels = read(tmp_path, both, "q1,p0,1,1,0,4")
     assert (labels.left.tolist(), labels.right.tolist()) == ([1], [2])

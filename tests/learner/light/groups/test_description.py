@@ -23,7 +23,7 @@ def links(*rows: tuple[int, int, float], n: int = 6) -> Links:
 def test_a_group_is_held_by_its_strongest_links() -> None:
     some = links((0, 1, 0.9), (1, 2, 0.8), (0, 2, 0.3), (3, 4, 0.7))
     groups = described(some, some.p, np.array([0, 0, 0, 3, 3, 5]))
-    assert groups.of.tolist() == [0, 0, 0, 1, 1, -1]
+    assert groups.group_of_text.tolist() == [0, 0, 0, 1, 1, -1]
     np.testing.assert_allclose(groups.weakest, [0.8, 0.7])  # without 0.3 it holds
     np.testing.assert_allclose(groups.score, [2 / 3, 0.7])
     assert groups.central.tolist() == [1, 3] and groups.coherence.tolist() == [1, 1]

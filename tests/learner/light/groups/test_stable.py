@@ -145,7 +145,7 @@ def test_a_group_divides_and_its_largest_part_keeps_the_id() -> None:
     found = told(dict.fromkeys(range(1, 6), 1), {1: 1, 2: 1, 3: 2, 4: 2, 5: 2})
     assert found == {
         1: Change(1, GroupEvent.DIVIDED, 5, 3, [], [10], [], [1, 2]),
-        10: Change(10, GroupEvent.MADE, 0, 2, [1], [], [1, 2], []),
+        10: Change(10, GroupEvent.CREATED, 0, 2, [1], [], [1, 2], []),
     }
 
 
