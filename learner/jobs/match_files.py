@@ -26,7 +26,7 @@ class PairedTexts:
     """Ids, side and text, by row, of the texts that occur in some pairs or groups."""
 
     def __init__(self, session: Session, data: ProjectData, pairs: Pairs, groups: Groups) -> None:
-        rows = np.union1d(np.union1d(pairs.left, pairs.right), np.flatnonzero(groups.of >= 0))
+        rows = np.union1d(np.union1d(pairs.left, pairs.right), np.flatnonzero(groups.group_of_text >= 0))
         items = data.item_ids[rows].tolist()
         names = identifiers_of(session, items)
         dataset = data.dataset

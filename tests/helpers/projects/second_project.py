@@ -237,7 +237,10 @@ THERE: Acts = {
     "lifecycle.archive_project": (C, lambda a: lifecycle.archive_project(a.engine, a.other.id)),
     "lifecycle.bin_project": (C, lambda a: lifecycle.bin_project(a.engine, a.other.id)),
     "lifecycle.restore_project": (C, lambda a: lifecycle.restore_project(a.engine, a.old)),
-    "people.set_role_of": (Right.PEOPLE, lambda a: people.set_role_of(a.engine, a.third, a.other.id, Role.VIEWER, at())),
+    "people.set_role_of": (
+        Right.PEOPLE,
+        lambda a: people.set_role_of(a.engine, a.third, a.other.id, Role.VIEWER, at()),
+    ),
     "people.set_role_by_name": (
         Right.PEOPLE, lambda a: people.set_role_by_name(a.engine, "Third", a.other.name, Role.VIEWER, at())
     ),

@@ -127,7 +127,7 @@ def test_how_far_annotators_agree() -> None:
     assert value["Gwet's AC1"] > 0.97 > 0.7 > value["Fleiss' kappa"]
     assert "rare" in found.kappa_note
     (two,) = found.twos
-    assert (two.one, two.other, two.pairs) == ("a", "b", 100)
+    assert (two.first, two.second, two.pairs) == ("a", "b", 100)
     assert two.kappa is not None and two.kappa.value == pytest.approx(value["Fleiss' kappa"], abs=0.01)
 
 
