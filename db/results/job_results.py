@@ -73,7 +73,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class PassageQuestion:
+class SuggestionRequest:
     """What questions are suggested about: a generator, by its place in the outputs of its run, and a passage."""
 
     run_id: str

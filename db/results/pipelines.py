@@ -47,6 +47,6 @@ def read_began(run_id: str) -> Began | None:
     return read_result(pipeline_folder(run_id) / BEGAN, Began)
 
 
-def run_outputs(run_id: str) -> list[dict[str, Any]]:
+def stored_outputs(run_id: str) -> list[dict[str, Any]]:
     """Return the run's outputs: kind, title, path in the run's folder, figures; none before it has results."""
     return read_result(results_folder(run_id) / ARTIFACTS, list[dict[str, Any]]) or []

@@ -13,7 +13,7 @@ from typing import Any
 from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held, publish_files, publishing
 from allpairs.db.projects.jobs import PIPELINE
-from allpairs.db.results.pipelines import BEGAN, RUN, Began, pipeline_folder, run_outputs
+from allpairs.db.results.pipelines import BEGAN, RUN, Began, pipeline_folder, stored_outputs
 from allpairs.db.schema.engine import reading
 from allpairs.learner.jobs.data.pipeline_files import write_data
 from allpairs.learner.jobs.queue.job_state import database, job_workflow
@@ -80,7 +80,7 @@ def do_stage(job_id: str, name: str, config: dict[str, Any], files: Files, stage
 @job_step
 def tell(job_id: str, name: str) -> str:
     """Return a summary of what the run made."""
-    artifacts = run_outputs(job_id)
+    artifacts = stored_outputs(job_id)
     return f"{PIPELINES[name].title}: {', '.join(str(artifact['title']) for artifact in artifacts) or 'results'}"
 
 

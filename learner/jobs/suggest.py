@@ -6,8 +6,8 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held
 from allpairs.db.files.json_file import write_json
 from allpairs.db.projects.jobs import SUGGEST
-from allpairs.db.results.job_results import PassageQuestion, Suggestion
-from allpairs.db.results.pipelines import pipeline_folder, run_outputs
+from allpairs.db.results.job_results import Suggestion, SuggestionRequest
+from allpairs.db.results.pipelines import pipeline_folder, stored_outputs
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item
 from allpairs.learner.backbones.generator import load_generator
@@ -46,7 +46,7 @@ def ask_generator(job_id: str, project_id: int, run_id: str, number: int, item_i
             source = filled(generator, form, item.text, settings.source_length)
             likeliest = suggest_questions(generator, source, n, settings, seed=item_id)
     suggestions = [Suggestion(question, loss) for question, loss in likeliest]
-    write_json(PassageQuestion(run_id, number, item_id).path, suggestions)
+    write_json(SuggestionRequest(run_id, number, item_id).path, suggestions)
     return f"{len(suggestions)} questions"
 
 
@@ -58,7 +58,7 @@ def _reading(path: Path) -> dict[str, int]:
 
 def _generator(run_id: str, number: int) -> tuple[Path, str]:
     """Return the generator's folder and the form of its input. Raises InputError if the run made no such generator."""
-    outputs = run_outputs(run_id)
+    outputs = stored_outputs(run_id)
     if not 0 <= number < len(outputs) or outputs[number]["kind"] != GENERATOR:
         raise InputError(f"run {run_id} made no generator with this number, or its files are gone")
     return pipeline_folder(run_id) / outputs[number]["path"], str(outputs[number]["about"].get(READS, PASSAGE))

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from allpairs.annotate.features.projects.projects import delete_project
 from allpairs.db.files.json_file import write_json
 from allpairs.db.projects.jobs import SUGGEST, last_job
-from allpairs.db.results.job_results import PassageQuestion, Suggestion
+from allpairs.db.results.job_results import Suggestion, SuggestionRequest
 from allpairs.db.results.pipelines import ARTIFACTS, results_folder
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Item
@@ -52,7 +52,7 @@ def test_a_passage_is_chosen_and_its_questions_are_read(page: Page, app: App, de
         passage = select(Item).where(Item.project_id == desk.project_id, Item.text.contains("out part 17."))
         item = session.scalars(passage).one()
         found = [Suggestion("How do I take out part 17?", 1.1), Suggestion("When is the printer cool?", 1.9)]
-        write_json(PassageQuestion(RUN, 0, item.id).path, found)
+        write_json(SuggestionRequest(RUN, 0, item.id).path, found)
         job = last_job(session, desk.project_id, [SUGGEST])
         assert job is not None
         job.state = "done"

@@ -20,7 +20,7 @@ from allpairs.db.files.artifacts import discard, held
 from allpairs.db.labels.pipeline_seeds import seed_counts
 from allpairs.db.projects.jobs import OPEN, PIPELINE, jobs_of_project, run_of
 from allpairs.db.projects.projects import project_of, require_unused
-from allpairs.db.results.pipelines import Began, pipeline_folder, read_began, run_outputs
+from allpairs.db.results.pipelines import Began, pipeline_folder, read_began, stored_outputs
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job
 from allpairs.learner.light.catalog import PIPELINES
@@ -150,7 +150,7 @@ def outputs_of(run_id: str) -> Sequence[RunOutput]:
     folder = pipeline_folder(run_id).resolve()
     outputs = [
         RunOutput(number, output["kind"], output["title"], (folder / output["path"]).resolve(), output["about"])
-        for number, output in enumerate(run_outputs(run_id))
+        for number, output in enumerate(stored_outputs(run_id))
     ]
     return [output for output in outputs if output.path.is_relative_to(folder) and _is_here(output.path)]
 

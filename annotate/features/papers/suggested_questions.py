@@ -10,7 +10,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.items import item_of, items_with
 from allpairs.db.projects.jobs import SUGGEST
 from allpairs.db.projects.projects import live_project
-from allpairs.db.results.job_results import PassageQuestion
+from allpairs.db.results.job_results import SuggestionRequest
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item
 
@@ -30,7 +30,7 @@ def passages_with(engine: Engine, project_id: int, words: str) -> list[Item]:
         return items_with(session, project_id, words.split(), MOST_PASSAGES, side)
 
 
-def request_suggestions(engine: Engine, project_id: int, question: PassageQuestion) -> str:
+def request_suggestions(engine: Engine, project_id: int, question: SuggestionRequest) -> str:
     """Request the job in which the generator asks about the passage; return its id. Several people may ask at once.
 
     Raises InputError if the output is no generator, or the run or the passage belongs to another project.

@@ -41,7 +41,7 @@ from allpairs.db.domain import AnswerKind, Kind, Role, Settings, Side, Split
 from allpairs.db.projects.jobs import PREVIEW
 from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.studies import CRITERIA
-from allpairs.db.results.job_results import PassageQuestion
+from allpairs.db.results.job_results import SuggestionRequest
 from allpairs.db.schema.engine import artifacts, reading
 from allpairs.db.schema.tables import Invitation
 from tests.helpers.people import PASSWORD, at
@@ -185,7 +185,7 @@ THERE: Acts = {
     "suggested_questions.request_suggestions": (
         C,
         lambda a: suggested_questions.request_suggestions(
-            a.engine, a.other.id, PassageQuestion(a.other.run, GENERATOR, a.other.items[0])
+            a.engine, a.other.id, SuggestionRequest(a.other.run, GENERATOR, a.other.items[0])
         ),
     ),
     "end_audit.drop_audit_batch": (C, lambda a: end_audit.drop_audit_batch(a.engine, a.other.id)),
@@ -346,13 +346,13 @@ HERE: Acts = {
     "suggested_questions.request_suggestions: a run": (
         NOWHERE,
         lambda a: suggested_questions.request_suggestions(
-            a.engine, a.mine.id, PassageQuestion(a.other.run, GENERATOR, a.mine.items[0])
+            a.engine, a.mine.id, SuggestionRequest(a.other.run, GENERATOR, a.mine.items[0])
         ),
     ),
     "suggested_questions.request_suggestions: a text": (
         NOWHERE,
         lambda a: suggested_questions.request_suggestions(
-            a.engine, a.mine.id, PassageQuestion(a.mine.run, GENERATOR, a.other.items[0])
+            a.engine, a.mine.id, SuggestionRequest(a.mine.run, GENERATOR, a.other.items[0])
         ),
     ),
     "runs.run_output: a run": (NOWHERE, lambda a: runs.run_output(a.engine, a.mine.id, a.other.run, PAIRS)),

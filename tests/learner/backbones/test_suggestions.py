@@ -13,8 +13,8 @@ from allpairs.annotate.kit.jobs import open_jobs as jobs
 from allpairs.db.errors import InputError
 from allpairs.db.files.json_file import write_json
 from allpairs.db.projects.jobs import SUGGEST, add_job
-from allpairs.db.results.job_results import PassageQuestion, Suggestion
-from allpairs.db.results.pipelines import ARTIFACTS, pipeline_folder, results_folder, run_outputs
+from allpairs.db.results.job_results import Suggestion, SuggestionRequest
+from allpairs.db.results.pipelines import ARTIFACTS, pipeline_folder, results_folder, stored_outputs
 from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Item
@@ -46,7 +46,7 @@ def project(engine: Engine, home: Path) -> int:
 
 
 def add_generator(path: str, **about: str) -> None:
-    made = [*run_outputs("r")[:NUMBER], {"kind": "generator", "title": "Generator", "path": path, "about": about}]
+    made = [*stored_outputs("r")[:NUMBER], {"kind": "generator", "title": "Generator", "path": path, "about": about}]
     (results_folder("r") / ARTIFACTS).write_text(json.dumps(made))
 
 
@@ -56,7 +56,7 @@ def passages(engine: Engine, project_id: int) -> list[int]:
         return list(session.scalars(mine.order_by(Item.id)))
 
 
-def run(engine: Engine, project_id: int, asked: PassageQuestion) -> str:
+def run(engine: Engine, project_id: int, asked: SuggestionRequest) -> str:
     with writing(engine) as session:
         job_id = add_job(session, project_id, SUGGEST).id
     return steps.ask_generator(job_id, project_id, asked.run_id, asked.number, asked.item_id, 3)
@@ -92,7 +92,7 @@ def test_a_prompt_is_no_longer_than_the_network_reads(tmp_path: Path) -> None:
 
 
 def test_the_job_leaves_questions_in_the_runs_folder(engine: Engine, project: int) -> None:
-    asked = PassageQuestion("r", NUMBER, passages(engine, project)[0])
+    asked = SuggestionRequest("r", NUMBER, passages(engine, project)[0])
     assert read_result(asked.path, list[Suggestion]) is None
     assert run(engine, project, asked) == "3 questions"
     found = read_result(asked.path, list[Suggestion])
@@ -106,13 +106,13 @@ def test_what_is_not_there_is_refused(engine: Engine, project: int) -> None:
     other = make_project(engine, ["a", "b"], name="Other")
     item = passages(engine, project)[0]
     with pytest.raises(InputError, match="made no generator"):
-        run(engine, project, PassageQuestion("r", 1, item))
+        run(engine, project, SuggestionRequest("r", 1, item))
     with pytest.raises(InputError, match="not in the project"):
-        run(engine, other, PassageQuestion("r", NUMBER, item))
+        run(engine, other, SuggestionRequest("r", NUMBER, item))
     with pytest.raises(InputError, match="not a generator"):
-        suggested_questions.request_suggestions(engine, project, PassageQuestion("r", 1, item))
+        suggested_questions.request_suggestions(engine, project, SuggestionRequest("r", 1, item))
     with pytest.raises(InputError, match="no run r"):
-        suggested_questions.request_suggestions(engine, other, PassageQuestion("r", NUMBER, item))
+        suggested_questions.request_suggestions(engine, other, SuggestionRequest("r", NUMBER, item))
 
 
 def test_passages_are_found_by_their_words(engine: Engine, project: int) -> None:
@@ -146,7 +146,7 @@ def test_a_passage_is_chosen_and_its_questions_read(engine: Engine, project: int
     with writing(engine) as session:
         session.merge(jobs.Job(id=f"ask-{item}-5", project_id=project, kind=SUGGEST, state="done"))
     write_json(
-        PassageQuestion("r", NUMBER, item).path,
+        SuggestionRequest("r", NUMBER, item).path,
         [Suggestion("what do hens lay", 1.2), Suggestion("who lays *eggs*", 2.0)],
     )
     page.run()

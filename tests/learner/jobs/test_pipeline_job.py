@@ -20,7 +20,7 @@ from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import Cancelled, InputError
 from allpairs.db.projects.jobs import PIPELINE, add_job
 from allpairs.db.results import pipelines
-from allpairs.db.results.pipelines import pipeline_folder, read_began, run_outputs
+from allpairs.db.results.pipelines import pipeline_folder, read_began, stored_outputs
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Gold, Item, Job
 from allpairs.learner.jobs import pipeline as steps
@@ -187,7 +187,7 @@ def test_the_job_leaves_results_and_says_how_far_it_is(engine: Engine, project: 
     assert (job.stage, job.fraction) == ("results (3 of 3)", 0.75)
     began = read_began(job_id)
     assert began is not None and (began.pipeline, began.config) == (NAME, CONFIG)
-    assert [one["kind"] for one in run_outputs(job_id)] == ["pairs", "biencoder", "crossencoder"]
+    assert [one["kind"] for one in stored_outputs(job_id)] == ["pairs", "biencoder", "crossencoder"]
     assert steps.tell(job_id, NAME) == "Few-shot mining: Mined pairs, Bi-encoder, Cross-encoder"
 
 
@@ -267,4 +267,4 @@ def test_a_killed_worker_repeats_the_stage_at_hand_alone(engine: Engine, project
         wait_for(lambda: job_of(engine, other).stage == "", seconds=8)
     assert job_of(engine, other).state == "cancelled"
     assert [path.stat().st_mtime_ns for path in kept] == before
-    assert len(run_outputs(job_id)) == 3
+    assert len(stored_outputs(job_id)) == 3

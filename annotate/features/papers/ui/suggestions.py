@@ -12,7 +12,7 @@ from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.job_status import watch
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.projects.items import LONGEST_SEARCH
-from allpairs.db.results.job_results import PassageQuestion, Suggestion
+from allpairs.db.results.job_results import Suggestion, SuggestionRequest
 from allpairs.db.results.result_file import read_result
 from allpairs.db.schema.tables import Item
 
@@ -42,7 +42,7 @@ def _choice(project_id: int, items: list[Item], run_id: str, generator: RunOutpu
     )
     if len(items) == suggested_questions.MOST_PASSAGES:
         st.caption(f"These are the first {suggested_questions.MOST_PASSAGES} passages. Add words to narrow the search.")
-    question = PassageQuestion(run_id, generator.number, item_id)
+    question = SuggestionRequest(run_id, generator.number, item_id)
     st.markdown(literal(texts[item_id]))
     if st.button("Suggest", key=f"{key}_ask_{item_id}", icon=":material/lightbulb:"):
         with told():
@@ -54,7 +54,7 @@ def _choice(project_id: int, items: list[Item], run_id: str, generator: RunOutpu
         watch(partial(job_progress, engine(), project_id, job_id), "Asking: ", partial(_result, question))
 
 
-def _result(question: PassageQuestion) -> None:
+def _result(question: SuggestionRequest) -> None:
     """Draw the suggested questions."""
     questions = read_result(question.path, list[Suggestion])
     if questions is None:

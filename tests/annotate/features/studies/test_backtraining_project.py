@@ -17,7 +17,7 @@ from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.db.domain import AnswerKind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import PIPELINE, add_job
-from allpairs.db.results.pipelines import run_outputs
+from allpairs.db.results.pipelines import stored_outputs
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Answer, Gold, Item
 from allpairs.learner.jobs import pipeline as steps
@@ -137,7 +137,7 @@ def test_the_job_makes_what_the_project_can_use(
     inputs = steps.write_inputs(job_id, project, NAME, config, {})
     for stage in steps.check_inputs(job_id, NAME, config, inputs):
         steps.do_stage(job_id, NAME, config, inputs, stage)
-    kinds = [one["kind"] for one in run_outputs(job_id)]
+    kinds = [one["kind"] for one in stored_outputs(job_id)]
     assert kinds == ["pairs", "biencoder", "generator", "questions", "test-questions"]
     made = pipelines.run_output(engine, project, job_id, 0)
     assert made.figures["pairs"] > 0
