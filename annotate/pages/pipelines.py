@@ -4,7 +4,7 @@ import streamlit as st
 
 from allpairs.annotate.features.papers.runs import list_runs
 from allpairs.annotate.features.papers.ui.form import pipeline_card
-from allpairs.annotate.features.papers.ui.results import run_outputs
+from allpairs.annotate.features.papers.ui.results import draw_run_outputs
 from allpairs.annotate.features.papers.ui.run import run_results, run_standing
 from allpairs.annotate.features.papers.ui.work_list import choose_ended, running
 from allpairs.annotate.features.studies.ui.start import study_list
@@ -28,7 +28,7 @@ def main() -> None:
     run = choose_ended(runs, "run_shown")
     if run:
         run_standing(run)
-        run_outputs(project.id, run.id)
+        draw_run_outputs(project.id, run.id)
     study_list(project.id)
     if run:
         run_results(run)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from allpairs.annotate.features.projects.projects import delete_project
-from allpairs.annotate.features.studies.rating_studies import BEGUN, rate
+from allpairs.annotate.features.studies.rating_studies import BEGUN, store_rating
 from allpairs.db.projects.studies import CRITERIA, Unit, add_study, ratings_of, studies_of, units_of
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import Study
@@ -104,7 +104,7 @@ def rated_study(desk: Desk) -> None:
         said = truth == (rng.random(truth.shape) < (0.99, 0.9, 0.9, 0.9))
         for at in range(count):
             scores = dict(zip(CRITERIA, said[at].tolist(), strict=True))
-            rate(desk.engine, desk.project_id, ids[at], rater, scores)
+            store_rating(desk.engine, desk.project_id, ids[at], rater, scores)
 
 
 def test_how_a_study_looks(page: Page, app: App, desk: Desk, picture: Picture) -> None:

@@ -184,7 +184,7 @@ def own_scores(engine: Engine, unit: StudyUnit, rater: str) -> Scores:
     return ratings[0].scores if ratings else {}
 
 
-def rate(engine: Engine, project_id: int, unit_id: int, rater: str, scores: Scores) -> None:
+def store_rating(engine: Engine, project_id: int, unit_id: int, rater: str, scores: Scores) -> None:
     """Store the rating, which replaces the rater's earlier one of the unit.
 
     Raises InputError for a unit of another project, and if a criterion is missing or unknown.

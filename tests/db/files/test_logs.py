@@ -81,7 +81,7 @@ def test_a_line_says_what_failed_and_where_but_not_the_words(told: Lines) -> Non
             logging.getLogger("allpairs").warning("two\nlines", exc_info=True)
     (line,) = told()
     assert (line["message"], line["project"], line["error"]) == ("two\nlines", 7, "ValueError")
-    assert "test_a_line_tells" in str(line["trace"]) and "somebody" not in str(line)
+    assert "test_a_line_says" in str(line["trace"]) and "somebody" not in str(line)
     assert str(line["time"]).endswith("+00:00")
 
 

@@ -15,7 +15,7 @@ import pytest
 from pydantic import Field
 from sqlalchemy import Engine
 
-from allpairs.annotate.features.studies.rating_studies import BEGUN, rate
+from allpairs.annotate.features.studies.rating_studies import BEGUN, store_rating
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress
 from allpairs.db.projects.jobs import PIPELINE
@@ -178,7 +178,7 @@ def rate_all(engine: Engine, project_id: int, study_id: int, said: Mapping[str, 
         units = [unit.id for unit in units_of(session, study_id)]
     for rater, answers in said.items():
         for unit_id, answer in zip(units, answers, strict=False):
-            rate(engine, project_id, unit_id, rater, dict.fromkeys(CRITERIA, answer))
+            store_rating(engine, project_id, unit_id, rater, dict.fromkeys(CRITERIA, answer))
 
 
 def table_rows(run: Run, name: str) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ from allpairs.learner.jobs.data import extended_vectors
 from allpairs.learner.jobs.data.project_data import ProjectData, read_labels, read_project
 from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
+from allpairs.learner.light.groups.grouping import USUAL
 from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.scoring.hubness import hubness_among
 from allpairs.learner.search.inner_product import BLENDED, scores
@@ -163,7 +164,7 @@ def test_withdrawn_texts_are_in_no_match_exploration_or_search(engine: Engine, p
     assert not listed & gone and items_of(engine, list(NEW)) <= listed
     known = known_pairs(found)
     assert len(known.label) and not {item for pair in known.scored.pairs for item in pair} & gone
-    matches.find_matches(job(engine, project, MATCHES), project, 1, -10.0)
+    matches.find_matches(job(engine, project, MATCHES), project, 1, -10.0, None, *USUAL.words)
     rows = pq.read_table(folder_of_matches(project) / PAIRS).to_pylist()
     names = {name for row in rows for name in (row["id1"], row["id2"])}
     assert not names & set(GONE) and set(NEW) <= names

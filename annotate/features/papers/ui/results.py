@@ -16,7 +16,7 @@ from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.state import engine
 
 
-def run_outputs(project_id: int, run_id: str) -> None:
+def draw_run_outputs(project_id: int, run_id: str) -> None:
     """Draw everything that the run made, with its figures, its download and its use."""
     outputs = outputs_of(run_id)
     if outputs:

@@ -82,7 +82,7 @@ def _say(database: Engine, project_id: int, unit: StudyUnit, rater: str, name: s
         st.session_state[_draft(unit, rater)] = scores
         return
     with told(st.toast):
-        rating_studies.rate(database, project_id, unit.id, rater, scores)
+        rating_studies.store_rating(database, project_id, unit.id, rater, scores)
         st.session_state.pop(_draft(unit, rater), None)
         if not before:
             st.session_state.pop(place, None)

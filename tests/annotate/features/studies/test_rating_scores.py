@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from allpairs.annotate.features.download.routes import routes, study_address
 from allpairs.annotate.features.studies.rating_scores import difference, results, share
-from allpairs.annotate.features.studies.rating_studies import BEGUN, rate
+from allpairs.annotate.features.studies.rating_studies import BEGUN, store_rating
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import wilson
 from allpairs.db.projects.studies import CRITERIA, units_of
@@ -136,7 +136,7 @@ def test_files_have_every_rating_and_every_figure(engine: Engine, project: int) 
         units_of(session, study)[0].question = "=cmd|' /C calc'!A0"
     with reading(engine) as session:
         unit = units_of(session, study)[0].id
-    rate(engine, project, unit, "@ann", dict(zip(CRITERIA, (T, F, T, F), strict=True)))
+    store_rating(engine, project, unit, "@ann", dict(zip(CRITERIA, (T, F, T, F), strict=True)))
     rate_all(engine, project, study, {"bob": [True] * 6})
     client = TestClient(Starlette(routes=routes()))
     got = client.get(f"/{study_address(project, study, 'ratings')}")

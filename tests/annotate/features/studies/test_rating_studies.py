@@ -91,12 +91,12 @@ def test_each_rater_goes_on_where_they_were_and_can_go_back(engine: Engine, proj
     first = desk()
     assert first.unit is not None and (first.unit.position, first.rated, first.units) == (0, 0, 3)
     assert (first.scores, first.before, first.after) == ({}, None, None)
-    rating_studies.rate(engine, project, first.unit.id, "ann", GOOD)
+    rating_studies.store_rating(engine, project, first.unit.id, "ann", GOOD)
     second = desk()
     assert second.unit is not None and (second.unit.position, second.before, second.rated) == (1, 0, 1)
     back = desk(second.before)
     assert back.unit is not None and (back.unit.id, back.scores, back.after) == (first.unit.id, GOOD, 1)
-    rating_studies.rate(engine, project, first.unit.id, "ann", BAD)  # another opinion: no other question is rated by it
+    rating_studies.store_rating(engine, project, first.unit.id, "ann", BAD)  # another opinion: no other question is rated by it
     assert desk(0).scores == BAD and desk().rated == 1
     ahead = desk(9)
     assert ahead.unit is not None and ahead.unit.position == 1  # nobody leaves one out
@@ -126,9 +126,9 @@ def test_what_is_no_rating_is_refused(engine: Engine, project: int) -> None:
     with reading(engine) as session:
         unit = units_of(session, study)[0].id
     with pytest.raises(InputError, match="naturalness, coverage"):
-        rating_studies.rate(engine, project, unit, "ann", {"coverage": True})
+        rating_studies.store_rating(engine, project, unit, "ann", {"coverage": True})
     with pytest.raises(InputError, match="no question number"):
-        rating_studies.rate(engine, other, unit, "ann", GOOD)
+        rating_studies.store_rating(engine, other, unit, "ann", GOOD)
     with pytest.raises(InputError, match="no study number"):
         rating_studies.desk(engine, other, study, "ann")
 

@@ -21,7 +21,7 @@ def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
 
 def test_typed_texts_are_kept_and_forms_hold_only_passwords() -> None:
     lost, forms = [], set()
-    for folder in ("ui", "pages", "shell"):
+    for folder in ("features", "kit", "pages", "shell"):
         for path in (ROOT / "annotate" / folder).rglob("*.py"):
             for name, call in calls(path):
                 words = {word.arg: ast.unparse(word.value) for word in call.keywords}
