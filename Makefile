@@ -49,6 +49,7 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m scripts.names
 
 # Medians against peers and targets, into docs/benchmarks.md and all that shows them; the quick one keeps nothing.
 bench bench-quick: export HF_HUB_OFFLINE = 1

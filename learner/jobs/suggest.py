@@ -14,8 +14,7 @@ from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranking.reading import load_reading
 from allpairs.learner.backbones.reranking.reranker import is_reranker
 from allpairs.learner.backbones.reranking.templates import PASSAGE
-from allpairs.learner.backbones.suggestions import filled
-from allpairs.learner.backbones.suggestions import suggest_questions
+from allpairs.learner.backbones.suggestions import filled, suggest_questions
 from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step

@@ -150,7 +150,9 @@ THERE: Acts = {
     "pick_pair.pick": (L, lambda a: pick_pair.pick(a.engine, a.other.id, WHO, a.other.free, 0.5, None)),
     "groups.answer_group": (L, lambda a: groups.answer_group(a.engine, a.other.id, WHO, [*a.other.free])),
     "groups.undo_group_answer": (L, lambda a: groups.undo_group_answer(a.engine, a.other.id, WHO, "group-x")),
-    "rating_studies.store_rating": (L, lambda a: rating_studies.store_rating(a.engine, a.other.id, a.other.unit, WHO, GOOD)),
+    "rating_studies.store_rating": (
+        L, lambda a: rating_studies.store_rating(a.engine, a.other.id, a.other.unit, WHO, GOOD)
+    ),
     "disagreements.settle": (
         Right.ADJUDICATE, lambda a: disagreements.settle(a.engine, a.other.id, WHO, case(a), AnswerKind.NEGATIVE)
     ),

@@ -327,6 +327,6 @@ def test_the_app_asks_for_the_job_by_its_name() -> None:
 
 def test_no_two_jobs_have_a_step_of_one_name() -> None:
     """The queue identifies a step by its function's name alone: a second one would replace the first."""
-    sources = "\n".join(path.read_text() for path in (ROOT / "learner" / "jobs").glob("*.py"))
-    names = re.findall(r"^@DBOS\.(?:step|workflow)\(.*\)\ndef (\w+)", sources, re.MULTILINE)
+    sources = "\n".join(path.read_text() for path in (ROOT / "learner" / "jobs").rglob("*.py"))
+    names = re.findall(r"^@(?:job_step|job_workflow\(.*\))\ndef (\w+)", sources, re.MULTILINE)
     assert len(names) >= 9 and len(names) == len(set(names))

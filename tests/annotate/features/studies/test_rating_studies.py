@@ -96,7 +96,7 @@ def test_each_rater_goes_on_where_they_were_and_can_go_back(engine: Engine, proj
     assert second.unit is not None and (second.unit.position, second.before, second.rated) == (1, 0, 1)
     back = desk(second.before)
     assert back.unit is not None and (back.unit.id, back.scores, back.after) == (first.unit.id, GOOD, 1)
-    rating_studies.store_rating(engine, project, first.unit.id, "ann", BAD)  # another opinion: no other question is rated by it
+    rating_studies.store_rating(engine, project, first.unit.id, "ann", BAD)  # another opinion, no other question
     assert desk(0).scores == BAD and desk().rated == 1
     ahead = desk(9)
     assert ahead.unit is not None and ahead.unit.position == 1  # nobody leaves one out
