@@ -137,7 +137,7 @@ def test_damage_is_seen_and_copies_are_fetched_again(place: str, monkeypatch: py
 KILLED = """
 import os, signal
 from pathlib import Path
-from allpairs.db.files.artifacts import artifacts, publish
+from allpairs.db.files.artifacts import artifacts, publish_files
 from allpairs.db.files.object_store import Store
 send, sent = Store._send, []
 def one(self, file, key):
@@ -145,7 +145,7 @@ def one(self, file, key):
         os.kill(os.getpid(), signal.SIGKILL)
     sent.append(send(self, file, key))
 Store._send = one
-publish(artifacts() / "project-1/next/model")
+publish_files(artifacts() / "project-1/next/model")
 """
 
 
