@@ -40,7 +40,7 @@ from allpairs.learner.outside.waiting import Poll, rest
 from allpairs.learner.raters.opening import open_rater
 from allpairs.learner.raters.rating import PairRating, Rater
 
-EVERY = 100  # verdicts between two looks at how often it is right
+CHECK_EVERY = 100  # verdicts between two checks of how often the rater is right
 MINUTE = 60.0
 ENDED = "the machine rater was ended"
 
@@ -139,14 +139,14 @@ def _ask(engine: Engine, asking: _Asking, rater: Rater, progress: Progress) -> s
     total = asking.rated_before + len(asking.pairs)
     for index, pair in enumerate(asking.pairs):
         stage = f"{asking.rated_before + index:,} of {total:,} pairs, cost so far {cost:,.2f}"
-        heed = _Heed(progress, turn, rater, rater.answers, stage, index / len(asking.pairs))
-        heed.report()
+        poll = _RatingPoll(progress, turn, rater, rater.answers, stage, index / len(asking.pairs))
+        poll.report()
         prompt, left, right = asking.prompt(pair)
         if setup.budget and cost + most_cost(setup, prompt.tokens(left, right)) > setup.budget:
             return _pause(engine, asking.rater_id, f"the next pair could exceed its budget of {setup.budget:,.2f}")
         try:
-            pace(heed)
-            rating = rater.rate(prompt, left, right, heed)
+            pace(poll)
+            rating = rater.rate(prompt, left, right, poll)
         except _PutOff:
             return ""
         cost += price(setup, rating.tokens_in, rating.tokens_out)
@@ -162,19 +162,19 @@ class _PutOff(Exception):
 
 
 @dataclass(frozen=True)
-class _Heed:
-    """What a wait hears, called every half second: a person who cancels, and jobs that should go first."""
+class _RatingPoll:
+    """End a wait, when called, for a person who cancels or for jobs that should go first."""
 
     progress: Progress
     turn: Turn
     rater: Rater
     answers_before: int
     stage: str
-    done: float
+    share: float  # of the pairs that are rated
 
     def report(self) -> None:
-        """Tell how far the job is. Raises Cancelled."""
-        self.progress(self.stage, self.done)
+        """Report how far the job is. Raises Cancelled."""
+        self.progress(self.stage, self.share)
 
     def __call__(self) -> None:
         """Raise Cancelled if a person has cancelled, and _PutOff if others have waited too long.
@@ -193,7 +193,7 @@ def _store(engine: Engine, asking: _Asking, pair: Pair, rating: PairRating, prom
         _keep(session, asking, pair, rating, prompt)
         if row.ended_at is not None:
             return ENDED
-        reason = reason_to_pause(judged_pairs(session, row), asking.setup) if number % EVERY == 0 else None
+        reason = reason_to_pause(judged_pairs(session, row), asking.setup) if number % CHECK_EVERY == 0 else None
         if reason is not None:
             pause(session, row, reason)
         return reason or ""
@@ -236,7 +236,7 @@ class Pace:
         self._sleep = sleep
         self._next = clock() + self._apart - since_last
 
-    def __call__(self, heed: Poll) -> None:
-        """Wait for the next pair's turn; heed: called while it waits."""
-        rest(self._next - self._clock(), heed, self._clock, self._sleep)
+    def __call__(self, poll: Poll) -> None:
+        """Wait for the next pair's turn. poll: called while it waits."""
+        rest(self._next - self._clock(), poll, self._clock, self._sleep)
         self._next = self._clock() + self._apart

@@ -49,7 +49,7 @@ class Incoming:
 
 
 def exchange(outgoing: Outgoing, seconds: float, poll: Poll = no_poll) -> Incoming:
-    """Post the request and return the answer. heed: called every half second; what it raises ends the exchange.
+    """Post the request and return the answer. poll: called every half second; what it raises ends the exchange.
 
     Raises Unanswered, and whatever `find_addresses` raises that is no error of the network.
     """

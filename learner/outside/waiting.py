@@ -21,7 +21,7 @@ def rest(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Sleep for so long. heed: called every half second."""
+    """Sleep for so long. poll: called every half second."""
     end = clock() + seconds
     while (left := end - clock()) > 0:
         sleep(min(POLL_SECONDS, left))
@@ -29,7 +29,7 @@ def rest(
 
 
 def attend(work: Future[Outcome], poll: Poll, seconds: float) -> Outcome:
-    """Return what a thread finds out, or raise what it raises. heed: called every half second until then.
+    """Return what a thread finds out, or raise what it raises. poll: called every half second until then.
 
     Raises TimeoutError after so many seconds; the thread goes on.
     """

@@ -40,7 +40,7 @@ class RetryLater(Exception):
 class Endpoint:
     """A model at an address. samples: answers for each pair; with several, p is the share that says yes.
 
-    timeout: seconds for one whole answer. wait: so long before it is asked again, if it does not rest and heed.
+    timeout: seconds for one whole answer. wait: called with the seconds to wait, in place of `rest`.
     """
 
     def __init__(
@@ -64,17 +64,17 @@ class Endpoint:
         self.answers = 0
         self._plain = False  # whether the endpoint refused what only some know
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Poll = no_poll) -> PairRating:
+    def rate(self, prompt: Prompt, left: str, right: str, poll: Poll = no_poll) -> PairRating:
         """Return the verdict on the pair; a model that gives no answer in three tries abstains.
 
-        Raises RaterError if the endpoint refuses, or fails six times, and what `heed` raises.
+        Raises RaterError if the endpoint refuses, or fails six times, and what `poll` raises.
         """
         messages = prompt.messages(left, right)
         answers = list[ModelAnswer]()
         most_in = prompt.tokens(left, right)
         tokens_in = tokens_out = malformed = 0
         while len(answers) < self.samples and malformed < MALFORMED:
-            answer = self._ask(messages, heed)
+            answer = self._ask(messages, poll)
             self.answers += 1
             # What an endpoint does not count is taken for as much as it may be, so that a budget holds.
             usage = answer.usage or TokenCounts()
@@ -88,15 +88,15 @@ class Endpoint:
         verdict, p = combine_answers(answers)
         return PairRating(verdict, p, tokens_in, tokens_out)
 
-    def _ask(self, messages: list[Message], heed: Poll) -> Completion:
+    def _ask(self, messages: list[Message], poll: Poll) -> Completion:
         """Return the completion, asked for six times while that may help: after about 1, 2, 4, 8 and 16 seconds.
 
         It waits as long as the endpoint asks, up to two minutes.
         """
-        wait = self._wait or partial(rest, poll=heed)
+        wait = self._wait or partial(rest, poll=poll)
         for attempt in range(TRIES):
             try:
-                return self._post(messages, heed)
+                return self._post(messages, poll)
             except RetryLater as error:
                 delay = 2**attempt * (0.5 + self._rng.random()) if error.after is None else error.after
                 if attempt + 1 == TRIES or delay > LONGEST_WAIT:
@@ -104,17 +104,17 @@ class Endpoint:
             wait(delay)
         raise AssertionError("the last attempt returns or raises")
 
-    def _post(self, messages: list[Message], heed: Poll) -> Completion:
+    def _post(self, messages: list[Message], poll: Poll) -> Completion:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         payload = json.dumps(self._body(messages)).encode()
         outgoing = Outgoing(self.parts, payload, headers, self._find_addresses, LONGEST + 1, proxy_to(self.parts))
         try:
-            answer = exchange(outgoing, self.timeout, heed)
+            answer = exchange(outgoing, self.timeout, poll)
         except Unanswered as error:
             raise RetryLater(str(error)) from None
-        return read_completion(answer.body) if 200 <= answer.status < 300 else self._refused(answer, messages, heed)
+        return read_completion(answer.body) if 200 <= answer.status < 300 else self._refused(answer, messages, poll)
 
     def _find_addresses(self) -> Sequence[str]:
         """Return the addresses of the host. Raises RaterError if a key would leave this machine unencrypted."""
@@ -125,14 +125,14 @@ class Endpoint:
             raise RaterError(f"the key would travel to {self.host} unencrypted: use https")
         return addresses
 
-    def _refused(self, answer: Incoming, messages: list[Message], heed: Poll) -> Completion:
+    def _refused(self, answer: Incoming, messages: list[Message], poll: Poll) -> Completion:
         """Ask again without the extras if the endpoint may not know them; else raise why not."""
         status = answer.status
         if status in OVERLOADED:
             raise RetryLater(f"status {status}", _after(answer.headers.get("Retry-After", "")))
         if status in (400, 422) and not self._plain:
             self._plain = True
-            return self._post(messages, heed)
+            return self._post(messages, poll)
         advice = ADVICE.get(status, "enter the address itself" if status < 400 else "see the endpoint's log")
         raise RaterError(f"{self.host} refuses with status {status}: {advice}")
 

@@ -44,10 +44,10 @@ class FunctionRater:
         self._judge = judge
         self._thread = thread
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Poll = no_poll) -> PairRating:
+    def rate(self, prompt: Prompt, left: str, right: str, poll: Poll = no_poll) -> PairRating:
         """Return the function's verdict. Raises RaterError if it fails, is too slow, or returns no probability."""
         try:
-            chance = attend(self._thread.submit(self._ask, left, right), heed, LONGEST)
+            chance = attend(self._thread.submit(self._ask, left, right), poll, LONGEST)
         except TimeoutError:
             raise RaterError(f"{self.name} took longer than {LONGEST:g} seconds for a pair") from None
         if chance is None or chance == HALF:

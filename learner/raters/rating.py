@@ -28,8 +28,8 @@ class Rater(Protocol):
 
     answers: int
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Poll = no_poll) -> PairRating:
-        """Return the verdict on these two texts. heed: called every half second meanwhile; what it raises ends it.
+    def rate(self, prompt: Prompt, left: str, right: str, poll: Poll = no_poll) -> PairRating:
+        """Return the verdict on these two texts. poll: called every half second meanwhile; what it raises ends it.
 
         Raises RaterError if it cannot be asked.
         """

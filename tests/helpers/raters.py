@@ -87,7 +87,7 @@ class Judge:
         self.answers = 0
         self.asked: list[tuple[Prompt, str, str]] = []
 
-    def rate(self, prompt: Prompt, left: str, right: str, heed: Poll = no_poll) -> PairRating:
+    def rate(self, prompt: Prompt, left: str, right: str, poll: Poll = no_poll) -> PairRating:
         """Return the verdict."""
         self.asked.append((prompt, left, right))
         return PairRating(self.say(left, right), None, *self.tokens)

@@ -313,7 +313,7 @@ def add_huge_verdicts(session: Session, rater: int, tokens: int) -> None:
 def test_a_rater_that_is_surely_too_often_wrong_is_paused(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch, say: object, paused: bool
 ) -> None:
-    monkeypatch.setattr(steps, "EVERY", 10)
+    monkeypatch.setattr(steps, "CHECK_EVERY", 10)
     answer_rightly(engine, project, 25)
     add_rater(engine, project, least_accuracy=0.7)
     use(monkeypatch, Judge(say))  # type: ignore[arg-type]
