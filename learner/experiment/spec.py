@@ -12,13 +12,11 @@ from allpairs.db.errors import InputError, first_wrong, nearest_of
 from allpairs.learner.light.catalog import STRATEGIES
 from allpairs.learner.scorers.cross_encoder import ConcatSettings
 
-# the first draws as many of each class as the second collected
+# The first draws as many of each class as the second collected.
 MATCHED = "stratified-match"
 REFERENCE = "uncertainty"
 PATHS = ("left", "right", "gold", "split", "development")
 LABELS = "labels"  # the file that only comparisons of encoders have
-# Keys that came later: at these defaults old runs keep their digest.
-LATER: dict[str, object] = {"columns": None, "stated": Stated.CLOSED, "development": None, LABELS: None}
 MethodName = Literal["exact", "near-random", "stratified"]
 
 # Names become folders, so they are restricted to what every file system accepts.
@@ -275,13 +273,10 @@ def _cell(
 
 def files_digest(files: Files) -> str:
     """Return the SHA-256 of the files' contents and of how they are read."""
-    unread = {*PATHS, LABELS, "paper", "part"} | {name for name in LATER if getattr(files, name) == LATER[name]}
-    read = files.model_dump(mode="json", exclude=unread)
+    read = files.model_dump(mode="json", exclude={*PATHS, LABELS, "paper", "part"})
     whole = hashlib.sha256(repr(sorted(read.items())).encode())
     for name in (*PATHS, LABELS):
         path = getattr(files, name)
-        if path is None and name in LATER:
-            continue
         whole.update(f"{name}:".encode())
         if path is not None:
             with path.open("rb") as file:
