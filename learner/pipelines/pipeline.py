@@ -124,8 +124,10 @@ def finish(path: Path, work: Callable[[Path], None]) -> Path:
 
 def run_pipeline(name: str, run: Run, progress: Progress = no_progress) -> None:
     """Run every unfinished stage. progress: called with 0 to 1 over the whole run, and the stage's words."""
-    for stage, before in zip((stages := pipeline_named(name).stages), shares_before(stages), strict=True):
-        weight = stage.share / sum(stage.share for stage in stages)
+    stages = pipeline_named(name).stages
+    total = sum(stage.share for stage in stages)
+    for stage, before in zip(stages, shares_before(stages), strict=True):
+        weight = stage.share / total
 
         def part(
             words: str, share: float, stage: Stage = stage, before: float = before, weight: float = weight
