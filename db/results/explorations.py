@@ -22,7 +22,6 @@ PAIRS = "pairs.npz"
 KNOWN = "known.npz"
 _DETAILS = "exploration.json"
 SEARCHES = "searches"  # beside the folders of the matchers
-MOSTSEARCHES = 100  # results to keep for each project
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ FOLDER = "pipelines"
 # In a run's folder: its configuration, and its input from the project.
 RUN = "run.json"
 BEGAN = "began.json"
-# a kind of output; a file that marks its folder
-RERANKER = "reranker"
-RERANKER_FILE = "reranker.json"
+RERANKER = "reranker"  # a kind of output
 RESULTS = "results"
 ARTIFACTS = "artifacts.json"
 

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, select
 
 from allpairs.annotate.features.projects.projects import delete_project
 from allpairs.db.projects.jobs import MATCHES, PIPELINE
-from allpairs.db.results.pipelines import RERANKER_FILE, pipeline_folder, results_folder
+from allpairs.db.results.pipelines import pipeline_folder, results_folder
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Job
 from tests.helpers.browser import App, drawn
@@ -32,7 +32,7 @@ def project(app: App, database: Engine, monkeypatch: pytest.MonkeyPatch) -> Iter
     project_id = make_measured_project(database, NAME)
     add_job(database, project_id, "run-reranked", kind=PIPELINE, state="done")
     (pipeline_folder("run-reranked") / "model").mkdir(parents=True)
-    (pipeline_folder("run-reranked") / "model" / RERANKER_FILE).write_text("{}")
+    (pipeline_folder("run-reranked") / "model" / "reranker.json").write_text("{}")
     results_folder("run-reranked").mkdir()
     (results_folder("run-reranked") / "artifacts.json").write_text(json.dumps([MADE]))
     yield project_id

@@ -19,7 +19,7 @@ from allpairs.db.projects.notices import add_notice
 from allpairs.db.results.experiments import STATE, experiment_folder
 from allpairs.db.results.matches import GROUPS, folder_of_matches
 from allpairs.db.results.matches import PAIRS as PAIRS_FILE
-from allpairs.db.results.pipelines import ARTIFACTS, RERANKER, RERANKER_FILE, results_folder
+from allpairs.db.results.pipelines import ARTIFACTS, RERANKER, results_folder
 from allpairs.db.schema.engine import artifacts, writing
 from allpairs.db.schema.tables import (
     Answer,
@@ -151,7 +151,7 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
 def _write_run(of: Whole) -> None:
     write_began(of.run, "2 positive labels are the seed.")
     folder = results_folder(of.run)
-    for model, file in {"biencoder": "config.json", "reranker": RERANKER_FILE, "generator": "x"}.items():
+    for model, file in {"biencoder": "config.json", "reranker": "reranker.json", "generator": "x"}.items():
         (folder / model).mkdir(parents=True)
         (folder / model / file).write_text("{}")
     mined = [{"x_id": of.free[0], "y_id": of.free[1], "x": "x", "y": "y", "cos": 0.9}]
