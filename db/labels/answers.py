@@ -34,7 +34,7 @@ def counting_ids(project_id: int, up_to: int | None = None, *conditions: ColumnE
 
     To be used within other selects. An annotator's last answer on a pair counts unless it is retracted; a skip is not
     an answer. If several annotators answered, the last of their answers counts; but an answer that settles the pair
-    counts before all that do not. which: conditions of pairs, to look at no others as of an answer.
+    counts before all that do not. conditions: of pairs, to look at no others as of an answer.
     """
     if up_to is None:
         return select(PairLabel.answer_id).where(PairLabel.project_id == project_id)

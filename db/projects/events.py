@@ -19,7 +19,7 @@ def add_event(
     old: Any = None,
     new: Any = None,
 ) -> None:
-    """Record that this happened. by: the person who did it; None: nobody signed in.
+    """Record that this happened. person_id: who did it; None: nobody signed in.
 
     old, new: JSON values before and after. Never a password or a token.
     """

@@ -73,7 +73,7 @@ def sparsify(probabilities: Tensor, best: int, renormalise: bool = False) -> tup
 def distillation_loss(logits: Tensor, tokens: Tensor, mass: Tensor) -> Tensor:
     """Return the cross-entropy of each row, (m,): −Σ mass · log softmax(logits) at these tokens.
 
-    logits (m, t); at, mass (m, k). A mass below 1 scales a row's loss. Source: Jia, Lewis and Zettlemoyer (2022),
+    logits (m, t); tokens, mass (m, k). A mass below 1 scales a row's loss. Source: Jia, Lewis and Zettlemoyer (2022),
     equation 3.
     """
     return -(mass * logits.log_softmax(dim=1).gather(1, tokens)).sum(dim=1)

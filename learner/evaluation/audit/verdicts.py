@@ -77,6 +77,6 @@ class Shares:
 
 
 def cell_sizes(sizes: np.ndarray, read: np.ndarray, called: np.ndarray) -> np.ndarray:
-    """Return about how many pairs each stratum has by verdict, (2h,): no, yes, no, yes …; others: (h,) as above."""
+    """Return about how many pairs each stratum has by verdict, (2h,): no, yes, no, yes …; arguments (h,)."""
     share = (called + 0.5) / (read + 1)
     return np.column_stack([sizes * (1 - share), sizes * share]).ravel()

@@ -129,7 +129,7 @@ def _grouped(
 
 
 def _parts(number: np.ndarray, numbers: np.ndarray, values: np.ndarray) -> Iterator[list[int]]:
-    """Yield the values of each number, in their order; by: ascending, the number of each value."""
+    """Yield the values of each number, in their order. number: of each value, ascending."""
     starts = np.searchsorted(number, numbers).tolist()
     ends = np.searchsorted(number, numbers, side="right").tolist()
     items = values.tolist()

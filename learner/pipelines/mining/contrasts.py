@@ -24,7 +24,7 @@ Vectorize = Callable[[np.ndarray], np.ndarray]  # from rows of texts to unit vec
 
 
 def contrasts(run: Run, texts: MiningTexts, pairs: Pairs, questions: Sequence[PassageAnswer], stream: int) -> Contrasts:
-    """Return these pairs with wrong second texts of each; asked: the same as questions, if they are.
+    """Return these pairs with wrong second texts of each. questions: the same pairs as questions, if they are.
 
     Wrong texts are constructed if the task can, with the random numbers of this stream; else they are the bi-encoder's
     finds for each pair's first text (Joshi et al. 2022, section 3.2). Raises InputError if there are none.
@@ -36,7 +36,7 @@ def contrasts(run: Run, texts: MiningTexts, pairs: Pairs, questions: Sequence[Pa
     rows: dict[str, int] = {}
 
     def numbered(lists: Iterable[Sequence[str]]) -> np.ndarray:
-        return np.array([[rows.setdefault(text, len(rows)) for text in texts] for texts in lists], dtype=np.int64)
+        return np.array([[rows.setdefault(text, len(rows)) for text in row] for row in lists], dtype=np.int64)
 
     right = numbered(pairs)
     wrong_rows = numbered(wrong)

@@ -44,7 +44,7 @@ def disk_neighbours(
 ) -> Neighbours:
     """Return each query's nearest vectors, nearest first, ties by row: `learner.search.exact` for vectors on disk.
 
-    queries (n, d) and vectors (m, d) may be memory-mapped: one shard at a time is in memory. own: both are the same
+    queries (n, d) and vectors (m, d) may be memory-mapped: one shard at a time is in memory. same: both are the same
     list, and no row is its own neighbour. There are fewer than k columns if there are fewer vectors.
     """
     depth = min(k + same, len(vectors))

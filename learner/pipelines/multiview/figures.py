@@ -51,7 +51,7 @@ class Measured:
         return Trained(training, test_scores, self._measured(test_scores), self._fused(scores))
 
     def _fused(self, reranker_scores: Mapping[str, np.ndarray] | None) -> Figures | None:
-        """Return the figures of the joined scores; own: a re-ranker's by set of queries. None without a fusion."""
+        """Return the figures of the joined scores; None without a fusion. reranker_scores: by set of queries."""
         if self.fitting is None:
             return None
         scores = fused_scores(self.run, self.fitting, self.test.name, reranker_scores)

@@ -162,7 +162,7 @@ def _asked(run: Run, texts: RankingTexts, name: str) -> tuple[TextTable, int]:
 
 
 def _searcher(kind: str, passages: TextTable, settings: FirstStage, vectors_path: Path, progress: Progress) -> Search:
-    """Return a search function over the passages. kept: path for the vectors of a dense search."""
+    """Return a search function over the passages. vectors_path: for the vectors of a dense search."""
     if kind == BM25:
         try:
             index = Bm25(passages.all(), settings.k1, settings.b, settings.words == "english")

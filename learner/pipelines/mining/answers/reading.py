@@ -117,5 +117,5 @@ def write_answered(path: Path, questions: Sequence[PassageAnswer]) -> None:
 
 
 def load_answered(path: Path) -> list[PassageAnswer]:
-    """Return what `write_asked` wrote; empty if there is no such file."""
+    """Return what `write_answered` wrote; empty if there is no such file."""
     return [PassageAnswer(*values) for values in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
