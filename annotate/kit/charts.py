@@ -9,9 +9,8 @@ import altair as alt
 POSITIVE = "#2f7fd6"
 NEGATIVE = "#d9730d"
 NEUTRAL = "#7b8087"  # pairs that are neither (unsure, or all of them), times, and reference lines
-# figures of the newest matcher, or of all; figures of the first one
-MATCHER = "#128f82"
-EARLIER = "#9a5bd0"
+MATCHER = "#128f82"  # figures of the newest matcher, or of all
+EARLIER = "#9a5bd0"  # figures of the first one
 KINDS = {"pairs": NEUTRAL, "negatives": NEGATIVE, "positives": POSITIVE}  # of pairs in a histogram
 ANSWERS = {"positives": POSITIVE, "negatives": NEGATIVE, "unsure": NEUTRAL}  # of labels
 

@@ -36,9 +36,8 @@ from benchmarks.data.quip_datasets import quip_tables
 
 SMALL = 5_000  # questions of qqp_small
 SEEDS = 100  # pairs of mlquestions_seed and squad_seed
-# of squad: articles to mine in, questions to test; pairs of backtraining_source_test
-ARTICLES = 10
-ASKED = 500
+ARTICLES = 10  # of squad: articles to mine in
+ASKED = 500  # of squad: questions to test; pairs of backtraining_source_test
 
 
 def main() -> None:

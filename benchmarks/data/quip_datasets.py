@@ -14,9 +14,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from allpairs.db.identity import identity
 
-# share of SQuAD's articles; questions that measure reading
-LEARNED = 0.7
-TESTED = 1_000
+LEARNED = 0.7  # share of SQuAD's articles
+TESTED = 1_000  # questions that measure reading
 PAIRS = 1_000  # of QQP: duplicates in each part
 NEAR = 20  # nearest questions to search for a non-duplicate
 

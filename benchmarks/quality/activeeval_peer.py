@@ -28,9 +28,8 @@ STRATA = 256
 STRENGTH = 1.0  # pseudo-observations of the scores in each stratum
 ROUND = 50  # labels between two updates of the proposal
 EPSILON = 1e-9  # least influence of a pair that can matter, while nothing is labelled
-# of expectation maximisation: relative change of the log posterior, and steps
-TOLERANCE = 1e-6
-STEPS = 1_000
+TOLERANCE = 1e-6  # of expectation maximisation: relative change of the log posterior
+STEPS = 1_000  # steps of it
 MOST = 200_000  # draws in a round; if they do not bring its labels, sampling ends
 TINY = 1e-300  # stands for the mass of a branch without strata
 

@@ -22,12 +22,10 @@ NAME = "Large"
 FIRST = 2_048  # pairs of the first batch, the paper's
 RESERVE = 500  # tasks after each batch
 GOLD = 20_000  # known positives
-# one answer in five is positive
 ANNOTATORS = 5
-EVERY_POSITIVE = 5
-# one pair in 21 has a second answer, which differs in one of 11 cases
-EVERY_SECOND = 21
-EVERY_OTHER = 11
+EVERY_POSITIVE = 5  # one answer in so many is positive
+EVERY_SECOND = 21  # one pair in so many has a second answer
+EVERY_OTHER = 11  # which differs in one of so many cases
 
 
 def make_large_project(engine: Engine, items: int, labels: int) -> int:

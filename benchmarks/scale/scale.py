@@ -18,10 +18,9 @@ TEXTS = (10**6, 10**7, 10**8, 10**9)
 LABELS = 10_000  # labels that a round trains on, twice, for any number of texts
 POWERS = {"encode": 1.0, "file": 1.0, "train": 0.0, "search": 2.0, "lists": 1.5, "evaluate": 2.0, "sample": 1.5}
 CORE_HOUR = 0.05
-# hours, cores of a machine, bytes of a number
-NIGHT = 12.0
-CORES = 16
-FLOAT32 = 4
+NIGHT = 12.0  # hours
+CORES = 16  # of a machine
+FLOAT32 = 4  # bytes of a number
 WORDS = {
     "encode": "encode",
     "file": "encode three words, one layer, into a file",

@@ -11,9 +11,8 @@ from allpairs.learner.models.encoder import load_encoder
 from benchmarks.common import amount, compare, questions
 from benchmarks.table import Row
 
-# minimum of the peer's rate; minimum cosine between both vectors of a text
-TIMES = 1.2
-COSINE = 0.9999
+TIMES = 1.2  # at least: multiple of the peer's rate
+COSINE = 0.9999  # at least: cosine between both vectors of a text
 
 
 def compared(n: int) -> tuple[float, float, float]:

@@ -26,9 +26,8 @@ from allpairs.learner.search.exact import nearest
 from benchmarks.common import ROOT, questions
 from benchmarks.table import Row
 
-# goals: at most so many times as slow with one process, so many times as fast with two
-OVERHEAD = 1.15
-FASTER = 1.6
+OVERHEAD = 1.15  # goal: at most so many times as slow with one process
+FASTER = 1.6  # goal: so many times as fast with two
 SIZES = {"encode": 20_000, "search": 60_000, "evaluate": 110_000}  # over a minute of one core each
 QUICK = {"encode": 600, "search": 35_000, "evaluate": 35_000}
 WAYS = {"local": 0, "one": 1, "two": 2}  # processes of the cluster

@@ -13,9 +13,8 @@ from allpairs.learner.search.exact import as_tensor, blocks, count_pairs
 from benchmarks.common import amount, compare, peak_memory
 from benchmarks.table import Row
 
-# at most: multiple of the product's time, and MiB above the vectors
-TIMES = 1.3
-MEMORY = 1024
+TIMES = 1.3  # at most: multiple of the product's time
+MEMORY = 1024  # at most: MiB above the vectors
 
 
 def clustered(items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

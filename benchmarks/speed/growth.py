@@ -50,9 +50,8 @@ GROUP = 8
 CHUNK = 65_536
 NEIGHBOURS = 20
 DRAWN = 1_000_000
-# up to so many texts a search in lists is run whole; above, so many parts of it
-WHOLE = 1_000_000
-PARTS = 2
+WHOLE = 1_000_000  # texts up to which a search in lists is run whole
+PARTS = 2  # of it that are run above that
 SIZES = {
     "encode": (1_000, 2_000, 4_000),
     "file": (10_000, 40_000),

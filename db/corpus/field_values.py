@@ -67,9 +67,8 @@ TIME = re.compile(
     r"(?<=\d)(?:T|,? )(\d\d?):(\d\d)(?::(\d\d(?:\.\d+)?))? ?(?:([ap])\.?m)?[^\d+-]*(?:([-+]\d\d):?(\d\d))?.*$",
     re.IGNORECASE,
 )
-# years of two digits are from 1969 to 2068
 EARLIEST = date(1000, 1, 1)
-PIVOT = 69
+PIVOT = 69  # years of two digits are from 1969 to 2068
 READ = (FieldKind.NUMBER, FieldKind.PRICE, FieldKind.DATE)  # kinds whose values are not compared as words
 COMPACT = 8  # digits of a date without signs
 # In English, German, French, Spanish, Italian, Portuguese and Dutch, without accents.

@@ -14,9 +14,8 @@ from allpairs.db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, F
 
 LEFT = aliased(Item)
 RIGHT = aliased(Item)
-# queued again: five pairs of a run, one in ten of a long one
-LEAST = 5
-SHARE = 10
+LEAST = 5  # pairs of a run that are queued again
+SHARE = 10  # one pair in so many of a long run
 
 
 @dataclass(frozen=True)

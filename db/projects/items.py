@@ -18,9 +18,8 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.db.schema.tables import Base, Gold, Identifier, IdentifierChange, Item
 
 CHUNK = 10_000  # rows in one statement
-# of a search for words; characters
-MOST_WORDS = 20
-LONGEST_SEARCH = 1_000
+MOST_WORDS = 20  # of a search
+LONGEST_SEARCH = 1_000  # characters of a search
 Id = TypeVar("Id", int, str)
 
 

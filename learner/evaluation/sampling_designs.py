@@ -21,9 +21,8 @@ Score = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows of left, rows of 
 NEAR_RANDOM = "near-random"
 STRATIFIED = "stratified"
 NEAR = 100  # neighbours whose negatives are enumerated (Mussmann, Jia and Liang 2020, released code)
-# size of the highest stratum; share of pairs above the lowest stratum
-TOP = 1_024
-BULK = 0.02
+TOP = 1_024  # size of the highest stratum
+BULK = 0.02  # share of pairs above the lowest stratum
 CHUNK = 100_000  # pairs whose vectors are in memory at once
 
 

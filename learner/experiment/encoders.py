@@ -25,9 +25,8 @@ from allpairs.learner.models.encoder import Encoder, load_encoder
 FOLDS = 5
 LEAST = 10
 NEAR = 10  # texts
-# texts compared with all others at once; rounding of equal scores
-QUERIES = 256
-TIE = 1e-6
+QUERIES = 256  # texts compared with all others at once
+TIE = 1e-6  # rounding of equal scores
 HELD_OUT = "held_out.json"
 LINE = "rounds.jsonl"
 

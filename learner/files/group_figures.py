@@ -22,8 +22,7 @@ Membership = dict[Text, str | None]  # without a group a text is alone
 # what figures can be by, besides a column; the source: which of two lists
 SIZE = "size"
 SOURCE = "source"
-# values with figures of their own
-MOST = 20
+MOST = 20  # values with figures of their own
 OTHER_VALUES = "(other values)"
 
 

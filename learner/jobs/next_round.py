@@ -43,9 +43,8 @@ from allpairs.learner.loop.round import choose
 from allpairs.learner.search.inner_product import BLENDED
 
 NAME = "next_round"
-# a machine rater reads so many times the batch beyond it, up to so many pairs
-READ = 4
-MOST_READ = 4_000
+READ = 4  # a machine rater reads so many times the batch beyond it
+MOST_READ = 4_000  # pairs that it reads at most
 MOST_RESERVE = 500  # tasks beyond the batch, for annotators who go on while the next one is prepared
 
 

@@ -20,9 +20,8 @@ from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.light.catalog.backbones import GeneratorSettings
 
-# `reads`: the form of a generator's input, in place of the bare text
-GENERATOR = "generator"
-READS = "reads"
+GENERATOR = "generator"  # a kind of output
+READS = "reads"  # a key of its facts: the form of its input, in place of the bare text
 LOADED = 0.5  # of the job
 LENGTH = 48  # tokens of a question
 

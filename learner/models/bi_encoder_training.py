@@ -26,9 +26,8 @@ from allpairs.learner.runtime.training_group import SINGLE_PROCESS, Group
 from allpairs.learner.runtime.training_launcher import train_together
 
 FILE = "retriever.json"
-# folders of the towers; a single tower is in the first
-QUERY = "query"
-PASSAGE = "passage"
+QUERY = "query"  # folder of a tower; a single tower is here
+PASSAGE = "passage"  # folder of the second tower
 WARM_UP = 0.06
 WEIGHT_DECAY = 0.01
 BESIDE_RATE = 100.0  # what is trained besides starts from scratch, at this many times the encoders' learning rate

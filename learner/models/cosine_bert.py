@@ -24,9 +24,8 @@ from allpairs.learner.runtime.training_launcher import train_together
 from allpairs.learner.search.inner_product import Space, scores
 
 HEAD_RATE = 1e4  # times the encoder's learning rate, for w and b
-# a refit loss above this means that training failed
 ATTEMPTS = 3
-WORST_LOSS = 0.6
+WORST_LOSS = 0.6  # a refit loss above this means that training failed
 
 
 @dataclass(frozen=True)

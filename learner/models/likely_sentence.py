@@ -8,9 +8,8 @@ import numpy as np
 from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.models.encoder import Encoder
 
-# a text is a passage from this many characters; sentences of it that are compared
-LONG = 300
-MOST_SENTENCES = 200
+LONG = 300  # characters from which a text is a passage
+MOST_SENTENCES = 200  # sentences of it that are compared
 Span = tuple[int, int]  # the first character, and the one after the last
 
 # A sentence ends with its mark (and closing quotes) before white space, with a mark of a script without white space, or

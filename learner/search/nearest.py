@@ -25,9 +25,8 @@ from allpairs.learner.search.inverted_file import nearest_by_lists, neighbours_b
 
 EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # texts of each list; some minutes of exact search (docs/scale.md)
 MOST = 100_000_000  # neighbours of all texts together, more where there is memory
-# that one takes while duplicates are removed; share of the machine's memory that all may take
-BYTES = 50
-SHARE = 0.25
+BYTES = 50  # that one takes while duplicates are removed
+SHARE = 0.25  # share of the machine's memory that all may take
 SAMPLED = 1_000  # left texts whose true neighbours are searched, to measure an approximate search
 
 

@@ -31,9 +31,8 @@ from allpairs.learner.serving.loaded import PATIENCE, StillLoading
 LONGEST_BODY = 4_000_000  # bytes: the app takes half as many
 LONGEST_CHALLENGE = 100  # bytes
 MOST_OPEN = 100_000  # challenges that wait for a request: nobody can push out the app's within a moment
-# requests that are answered at a time; that wait, of one project
-RUNNING = 1
-WAITING = 16
+RUNNING = 1  # requests that are answered at a time
+WAITING = 16  # requests of one project that wait
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,8 @@ from allpairs.db.errors import InputError
 from allpairs.db.files.artifacts import held, size_of
 
 PATIENCE = 300.0  # seconds: a busy machine takes half a minute to load torch
-# bytes of any model, and times the size of its files
-SPARE = 1_000_000_000
-COPIES = 4
+SPARE = 1_000_000_000  # bytes of any model
+COPIES = 4  # times the size of its files
 AT_ONCE = 4  # trials: each takes the memory of torch
 REFUSED = 3  # the exit status where the folder is not a sound matcher's
 COMMAND = (sys.executable, "-m", "allpairs.learner.serving.trial")

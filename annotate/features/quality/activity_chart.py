@@ -9,12 +9,10 @@ from allpairs.annotate.kit.charts import ANSWERS, HEIGHT, NEUTRAL, SQUARES, Plot
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.learner.light.stats.label_times import CAP
 
-# pixels for an annotator, and for axis and legend
-ROW = 30
-AROUND = 110
-# drawn at most: the newest days, the most active annotators
-DAYS = 90
-PEOPLE = 20
+ROW = 30  # pixels for an annotator
+AROUND = 110  # pixels for axis and legend
+DAYS = 90  # the newest days, drawn at most
+PEOPLE = 20  # the most active annotators, drawn at most
 
 
 def days_chart(table: pd.DataFrame) -> Plot:

@@ -14,9 +14,8 @@ from allpairs.db.maintenance.error_messages import fault_of
 MEDIA_TYPE = "application/problem+json"
 JSON = "application/json"
 LONGEST_BODY = 2_000_000  # bytes: enough for the most answers in one request, each with the longest note
-# no room; a disk or database that cannot be written or does not answer
-FULL = 507
-UNAVAILABLE = 503
+FULL = 507  # no room
+UNAVAILABLE = 503  # a disk or database that cannot be written or does not answer
 
 log = logging.getLogger(__name__)
 

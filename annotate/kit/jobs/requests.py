@@ -44,9 +44,8 @@ from allpairs.db.schema.engine import reading
 from allpairs.learner.light.groups.grouping import USUAL, Grouping
 
 MOST_RATED = 100_000  # pairs that one job asks about
-# open searches of a project, and the like; seconds after which to ask again
-MOST_QUICK = 10
-RETRY_SECONDS = 5
+MOST_QUICK = 10  # open searches of a project, and the like
+RETRY_SECONDS = 5  # seconds after which to ask again
 # errors while a project's job of the kind is open
 BUSY = {
     PREVIEW: "a preview is being made",

@@ -39,9 +39,8 @@ Cells = tuple[list[list[Segment]], list[list[Segment]]]  # left and right
 LONGEST = 20_000  # characters shown of a text
 SHARE = 0.5  # of a text's characters, at most, are marked
 LONGEST_VALUE = 100  # characters of a number or a date
-# share of the letters that stand in the same order; letters of a name
-MISSPELT = 0.8
-LONGEST_NAME = 100
+MISSPELT = 0.8  # share of the letters that stand in the same order
+LONGEST_NAME = 100  # letters of a name
 ALIKE = 0.6  # of a value's characters, at least, that are also in a similar one
 SPELLED = 4  # letters of a word, at least, that may be spelled in two ways
 SYMBOLS = "%°$€£¥"

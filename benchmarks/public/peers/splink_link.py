@@ -23,9 +23,8 @@ from splink import DuckDBAPI, Linker, SettingsCreator, block_on
 from benchmarks.public.peers.task import Record, Task, begun
 
 REVIEWED = 2_000  # likeliest pairs that labels are drawn from
-# words of a record that block; share of records from which on a word does not
-RARE = 3
-COMMON = 0.01
+RARE = 3  # words of a record that block
+COMMON = 0.01  # share of records from which on a word does not
 SHARED = (1e-16, 1e-13, 1e-10, 1e-8, 1e-6, 1e-4)  # products of the frequencies of shared words
 RECALL = 0.7  # our guess of how many matches the deterministic rules find
 Frequencies = dict[str, float]

@@ -18,9 +18,8 @@ from allpairs.learner.evaluation.audit.sides import Sides
 from allpairs.learner.search.exact import ROWS, as_tensor
 
 TOP = 32  # pairs in each of the two highest bands: few, for corpora with few positives (docs/log.md)
-# of all pairs: the bands down to here are the top, and double; then they grow
-TOP_SHARE = 0.01
-SMALLEST_TOP = 4_096
+TOP_SHARE = 0.01  # of all pairs: the bands down to this rank are the top, and double; below it they grow
+SMALLEST_TOP = 4_096  # ranks that the top has at least
 BELOW = 4  # this many times from end to end
 WHOLE = 16_384  # pairs: a band that begins above this rank is one stratum
 FIRST = 1 / 64  # share of a divided band in its first stratum

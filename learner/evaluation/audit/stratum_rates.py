@@ -23,9 +23,8 @@ from scipy.stats import norm
 FALLS = ((0.3, 1.0), (0.7, 3.0), (2.0, 6.0))  # log-odds lost where the depth doubles, by kind
 KINDS = np.array([0.45, 0.35, 0.2])  # prior probability of each kind
 SWITCH = np.array([[0.83, 0.125, 0.045], [0.065, 0.875, 0.06], [0.18, 0.23, 0.59]])  # of the next step's kind, by row
-# points that represent the steps of a kind, and their width
-STEPS = 11
-SMOOTH = 0.3
+STEPS = 11  # points that represent the steps of a kind
+SMOOTH = 0.3  # their width
 START = 5.0  # standard deviation of the first band's log-odds around 0
 # of the grid of log-odds
 HIGHEST = 10.0

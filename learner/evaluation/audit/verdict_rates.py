@@ -26,9 +26,8 @@ from allpairs.learner.evaluation.audit.verdicts import NO, YES, Shares, Verdicts
 # log-odds of the sensitivities
 LOWEST = -3.5
 HIGHEST = 5.0
-# probability that the next band has the same sensitivity, or any up to it; else it is any
-KEEP = 0.8
-LOWER = 0.15
+KEEP = 0.8  # probability that the next band has the same sensitivity
+LOWER = 0.15  # probability that it has any up to this one; else it has any
 RANGE = 1e-3  # probability on each side of the shares of positive verdicts that are tried
 TRIED = 12  # points near a state, of which one is drawn by its likelihood
 SURE = 1e-12  # a share is no closer to 0 or 1 than this
@@ -57,9 +56,8 @@ class RaterGrid:
         return (HIGHEST - LOWEST) / self.sensitivities
 
 
-# for figures; to see where labels help
-FINE = RaterGrid(12, 6, 1)
-COARSE = RaterGrid(5, 3, 3)
+FINE = RaterGrid(12, 6, 1)  # for figures
+COARSE = RaterGrid(5, 3, 3)  # to see where labels help
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,8 @@ from allpairs.learner.scoring.bare import bare_vectors
 from allpairs.learner.search.exact import count_pairs
 from allpairs.learner.search.top_pairs import best_pairs
 
-# share of a model's best pairs below the top that calls for a new design
-BEYOND = 0.1
-MOST_BEYOND = 100_000
+BEYOND = 0.1  # share of a model's best pairs below the top that calls for a new design
+MOST_BEYOND = 100_000  # of a model's best pairs, looked at at most
 
 
 def is_measured(data: ProjectData) -> bool:

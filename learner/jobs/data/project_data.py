@@ -116,9 +116,8 @@ def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], li
 
     Also the lengths of the columns' values, if the rows have them.
     """
-    # one object for each, not one a row
     ids = array("q")
-    words = {member.value: member for member in (*Side, *Split)}
+    words = {member.value: member for member in (*Side, *Split)}  # one object for each, not one a row
     sides: list[Side] = []
     splits: list[Split] = []
     texts: list[str] = []

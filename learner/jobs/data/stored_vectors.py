@@ -30,12 +30,10 @@ from allpairs.learner.models.encoder import Encoder, load_encoder
 from allpairs.learner.scoring.reference import digests_of
 from allpairs.learner.scoring.score import Blend, blended
 
-# the vectors, and the digests of their texts
 FILE = "vectors.npy"
-TEXTS = "texts.npy"
-# folders beside the file, while encoding all texts, or added ones
-MAKING = ".encoding"
-MORE = ".encoding-more"
+TEXTS = "texts.npy"  # digests of the texts
+MAKING = ".encoding"  # folder beside the file, while all texts are encoded
+MORE = ".encoding-more"  # the same, while added texts are encoded
 
 
 def save_vectors(path: Path, vectors: np.ndarray, texts: Sequence[str]) -> None:

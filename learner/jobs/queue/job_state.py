@@ -26,9 +26,8 @@ from allpairs.learner.jobs.queue.routing import give_back, queue_tables
 from allpairs.learner.jobs.queue.steps import will_pass
 
 _NO_MEMORY = ("out of memory", "allocate memory")  # torch's words for a GPU, and for the CPU
-# seconds to wait for an unreachable database, and between two tries
-PATIENCE = 60.0
-WAIT = 2.0
+PATIENCE = 60.0  # seconds to wait for an unreachable database
+WAIT = 2.0  # seconds between two tries
 
 Answer = TypeVar("Answer")
 Work = TypeVar("Work", bound=Callable[..., str])

@@ -28,9 +28,8 @@ from allpairs.db.schema.engine import jobs_url, reading, with_driver
 
 log = logging.getLogger(__name__)
 DBOS_VERSION = "3.4.0"  # the version whose table has the columns below
-# the queue's states: not taken, taken
-QUEUED = "ENQUEUED"
-AT_WORK = "PENDING"
+QUEUED = "ENQUEUED"  # the queue's state of a job that no worker has taken
+AT_WORK = "PENDING"  # the state of one that a worker has taken
 # the queue's priorities: below 0 a job goes before the others, however long these wait
 USUAL = 0
 FIRST = -1

@@ -7,9 +7,8 @@ from dbos import DBOS
 
 from allpairs.db.maintenance.error_messages import fault_of
 
-# how often a step is tried, and seconds to the second try; each wait is twice the one before
-TRIES = 8
-WAIT = 1.0
+TRIES = 8  # how often a step is tried
+WAIT = 1.0  # seconds to the second try; each wait is twice the one before
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# the fewest people, and the fewest pairs that each of them shares with another
-PEOPLE = 3
-PAIRS = 30
+PEOPLE = 3  # the fewest people
+PAIRS = 30  # the fewest pairs that each of them shares with another
 EPSILON = 0.2  # the paper's, where people are experts: what a person may be ahead, because a machine costs less
 FALSE = 0.05  # the rate of false discoveries among the people whom the rater is said to match
 PASSED = 0.5  # winning rate from which the rater passes

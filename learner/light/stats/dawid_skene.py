@@ -7,10 +7,9 @@ import numpy as np
 TOLERANCE = 1e-7  # the iteration stops once no pair's probability changes by more
 MOST_STEPS = 1_000
 PRIOR = 0.5  # pseudo-count (Jeffreys) of right and wrong answers, matches and others: one answer proves little
-# of the Gibbs sampler: chains, and steps of each
-CHAINS = 20
-BURN_IN = 100
-STEPS = 100
+CHAINS = 20  # of the Gibbs sampler
+BURN_IN = 100  # first steps of each chain, which are dropped
+STEPS = 100  # steps of each chain after these
 _LEAST = 1e-300  # the least value whose logarithm is taken
 
 

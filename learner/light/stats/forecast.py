@@ -22,9 +22,8 @@ SHARED = 0.9  # the common part of the variance of estimates from the same audit
 # The prior, in logits of average precision.
 SLOPE = (0.2, 0.3)  # mean and deviation of the gain for e times the labels
 LEVEL = 10.0  # deviation: uninformative
-# the grid; scale of a half-normal
-DEVIATIONS = np.geomspace(0.01, 0.5, 12)
-DEVIATION = 0.06
+DEVIATIONS = np.geomspace(0.01, 0.5, 12)  # the grid
+DEVIATION = 0.06  # scale of a half-normal
 
 
 @dataclass(frozen=True)

@@ -56,12 +56,10 @@ def _exp(logarithm: np.ndarray) -> np.ndarray:
     return np.where(logarithm < 700, np.exp(np.minimum(logarithm, 700.0)), np.inf)
 
 
-# of powers; mean and deviation of their prior
-BENDS = [round(-0.5 + 0.1 * i, 1) for i in range(26)]
-BEND = (0.3, 0.5)
-# of decays; their total prior weight
-RATES = np.geomspace(0.1, 4.0, 12)
-DECAYS = 0.25
+BENDS = [round(-0.5 + 0.1 * i, 1) for i in range(26)]  # of powers
+BEND = (0.3, 0.5)  # mean and deviation of their prior
+RATES = np.geomspace(0.1, 4.0, 12)  # of decays
+DECAYS = 0.25  # their total prior weight
 
 
 def shapes() -> list[Shape]:

@@ -18,14 +18,12 @@ from allpairs.learner.pipelines.multiview.lists import TextTable, write_texts
 from allpairs.learner.pipelines.multiview.ranking import parsed
 from allpairs.learner.pipelines.pipeline import Run
 
-# MS MARCO's Dev and Dev-Rest
-TEST = "test"
-REST = "rest"
+TEST = "test"  # MS MARCO's Dev
+REST = "rest"  # Dev-Rest
 FIT = "fit"  # training queries that only the weights of a fusion learn from
-# of the training queries; queries; fewer fit nothing
-FIT_SHARE = 0.2
-FIT_MOST = 100
-FIT_LEAST = 10
+FIT_SHARE = 0.2  # of the training queries
+FIT_MOST = 100  # queries
+FIT_LEAST = 10  # queries; fewer fit nothing
 COUNTS = "counts.json"
 LEAST = 2
 TRIPLES = ("query", "right", "wrong")
@@ -312,7 +310,7 @@ def _write_training(run: Run, folder: Path, judged: list[JudgedPassage], passage
 
 
 def _write_triples(run: Run, folder: Path, held_out: set[str], progress: Progress) -> int:
-    """Write as many triples as training can use, two rows each, and return their number. kept: queries that do not."""
+    """Write as many triples as training can use, two rows each, and return their number. held_out: queries without."""
     settings = run.config.model
     most = -(-(settings.steps or 10**9) * settings.batch_size // 2)
     excluded = {text for id_, text in read_texts(Path(run.inputs.queries)) if id_ in held_out} if held_out else set()

@@ -17,9 +17,8 @@ from allpairs.learner.backbones.token_encoder import TokenEncoder
 from allpairs.learner.models.loading import NO_CODE, SAFETENSORS, loading, require_numbers
 from allpairs.learner.runtime.device import default_device
 
-# after the text; the negative word first
-TEMPLATE = " It was {mask} ."
-WORDS = (" terrible", " great")
+TEMPLATE = " It was {mask} ."  # after the text
+WORDS = (" terrible", " great")  # the negative word first
 HEAD = "ForMaskedLM"
 
 

@@ -11,10 +11,9 @@ import numpy as np
 from allpairs.learner.models.likely_sentence import sentences
 from allpairs.learner.pipelines.mining.answers.entities import Entity, PatternTagger
 
-# distance that words move; share of words dropped; share of the others blanked
-REACH = 3
-DROP = 0.1
-BLANK = 0.2
+REACH = 3  # distance that words move
+DROP = 0.1  # share of words dropped
+BLANK = 0.2  # share of the others blanked
 GAP = "BLANK"
 WH = {
     "name": "Who",

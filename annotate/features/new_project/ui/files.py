@@ -33,9 +33,8 @@ EXAMPLES = (
 TITLES = {"one": {Side.LEFT: "Texts"}, "two": {Side.LEFT: "Left list", Side.RIGHT: "Right list"}}
 ROW_NUMBERS = "(none: number the rows)"
 NO_LABEL = "(none: all pairs are positive)"
-# rows of a file: drawn, and read to guess the columns
-MOST_ROWS = 5
-LOOKED_AT = 200
+MOST_ROWS = 5  # rows of a file that are drawn
+LOOKED_AT = 200  # rows read to guess the columns
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,8 @@ from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.figure import plot, table_open
 from allpairs.annotate.kit.ui.state import engine, may
 
-# pixels for a form, and for the axis
-ROW = 52
-AROUND = 60
+ROW = 52  # pixels for a form
+AROUND = 60  # pixels for the axis
 
 
 def correction_chart(table: pd.DataFrame) -> Plot:

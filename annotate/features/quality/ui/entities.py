@@ -14,9 +14,8 @@ from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.figure import plot, table_behind
 from allpairs.annotate.kit.ui.state import engine, may
 
-# pixels for a round of a clustering, and for axis and legend
-ROW = 40
-AROUND = 90
+ROW = 40  # pixels for a round of a clustering
+AROUND = 90  # pixels for axis and legend
 
 
 def groups_chart(table: pd.DataFrame) -> Plot:

@@ -11,9 +11,8 @@ from allpairs.annotate.features.quality.rounds import MonitorReport
 from allpairs.annotate.kit.charts import NEUTRAL, POSITIVE, Plot, tooltips
 from allpairs.annotate.kit.ui.figure import plot, table_open
 
-# pixels for a stratum, and for axis and legend
-ROW = 24
-AROUND = 110
+ROW = 24  # pixels for a stratum
+AROUND = 110  # pixels for axis and legend
 HIGHEST = "the highest pairs"
 BELOW = "below them"
 KINDS = {HIGHEST: POSITIVE, BELOW: NEUTRAL}

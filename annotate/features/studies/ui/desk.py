@@ -15,9 +15,8 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.studies import CRITERIA, Scores
 from allpairs.db.schema.tables import StudyUnit
 
-# pixels: a passage with lines of readable length; a button with its key
-WIDTH = 760
-BUTTON = 84
+WIDTH = 760  # pixels: a passage with lines of readable length
+BUTTON = 84  # pixels: a button with its key
 ANSWERS = (
     (True, later("Yes")),
     (False, later("No")),
