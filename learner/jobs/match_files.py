@@ -9,17 +9,16 @@ import pyarrow.parquet
 from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, omitted_pairs, pairs_of_ids
-from allpairs.db.domain import AnswerKind, Side
+from allpairs.db.domain import Side
 from allpairs.db.projects.items import identifiers_of
 from allpairs.db.results.matches import GROUP_COLUMNS
+from allpairs.learner.jobs.data.matching_project import KnownAnswers
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.light.groups.description import Groups, of_ids
 from allpairs.learner.light.groups.grouping import Grouping, group_rows
 from allpairs.learner.light.groups.newest import Order
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.exact import Pairs
-
-KnownAnswers = dict[tuple[int, int], AnswerKind]  # by rows
 
 
 class PairedTexts:

@@ -6,32 +6,37 @@ Labels override known pairs that came with the data.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import DECIDED, AnswerKind, Kind
+from allpairs.db.domain import DECIDED, AnswerKind
 from allpairs.db.errors import InputError
-from allpairs.db.labels.answers import known_answers
 from allpairs.db.progress import Progress
-from allpairs.db.projects.items import id_counts
 from allpairs.db.projects.jobs import MATCHES
-from allpairs.db.projects.matchers import matcher_of
-from allpairs.db.projects.records import require_column, values_in_column
+from allpairs.db.projects.records import values_in_column
 from allpairs.db.results.matches import GROUPS, PAIRS, Matches, write_summary, writing_matches
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import GroupUpdate, StoredModel
-from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.db.schema.tables import GroupUpdate
+from allpairs.learner.jobs.data.matching_project import (
+    KnownAnswers,
+    MatchingProject,
+    MatchingRequest,
+    read_matching_project,
+)
+from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
-from allpairs.learner.jobs.kept_groups import keep_groups
-from allpairs.learner.jobs.match_files import KnownAnswers, PairedTexts, write_groups, write_matched_pairs
+from allpairs.learner.jobs.kept_groups import PlannedGroups, keep_groups
+from allpairs.learner.jobs.match_files import PairedTexts, write_groups, write_matched_pairs
 from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.light.groups.clusterings import clustered
-from allpairs.learner.light.groups.description import described, with_equal_texts
+from allpairs.learner.light.groups.description import Groups, described, with_equal_texts
 from allpairs.learner.light.groups.grouping import Grouping
 from allpairs.learner.light.groups.links import Links
 from allpairs.learner.light.groups.newest import NO_ORDER, Order
@@ -45,6 +50,18 @@ from allpairs.learner.search.top_pairs import best_pairs
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
 MOST = 2_000_000  # pairs: if there are more, the threshold is too low
 MOST_READ = 200_000  # pairs that a re-ranker reads: half an hour on a processor
+
+
+@dataclass(frozen=True)
+class MatchedPairs:
+    """The matches. by_model: the pairs that the model scores above the threshold, whatever people know of them.
+
+    rerank: (n,) the re-ranker's score of each match, falling; None without a re-ranker.
+    """
+
+    by_model: Pairs
+    pairs: Pairs
+    rerank: np.ndarray | None
 
 
 @job_workflow(MATCHES)
@@ -62,85 +79,105 @@ def find_matches(
 ) -> str:
     """Store pairs and groups in the project's folder, and return a summary. Raises InputError for a bad grouping.
 
-    reranker: folder of the re-ranker that orders the pairs, relative to the runs. newest_by: the column that the newest
-    text is found by. keep: whether the groups become the project's.
+    newest_by: the column that the newest text is found by. keep: whether the groups become the project's. The rest: as
+    in `MatchingRequest`.
     """
     grouping = Grouping.read((clustering, representative, newest_by))
+    request = MatchingRequest(job_id, project_id, number, threshold, reranker, grouping)
     with database() as engine:
+        project = read_matching_project(engine, request)
+        matches = _match(engine, request, project)
+        groups = _group(request, project, matches)
         with reading(engine) as session:
-            data = read_project(session, project_id)
-            matcher = matcher_of(session, project_id, number)
-            known = _known(session, project_id, data)
-            counts = _id_counts(session, project_id, data)
-            if matcher is None:
-                raise InputError(f"round {number} has no model: choose a round listed on the Monitor page")
-            grouping.require_possible(
-                Kind.SYMMETRIC if data.dataset.symmetric else Kind.BIPARTITE, matcher.w is not None
-            )
-            require_column(session, project_id, grouping.newest_by)
-        share = ENCODE_SHARE * (1.0 if reranker is None else 0.5)
-        with reporting(engine, job_id, 0.0, share) as progress:
-            vectors = vectors_of(project_id, matcher, data, data.settings, progress)
-            rescored = rescored_of(matcher, data, vectors, progress)
-        with reporting(engine, job_id, share, 1 - ENCODE_SHARE) as progress:
-            by_model = _pairs_above(threshold, data, vectors, rescored, progress)
-        layer = _layer(matcher)
-        # Rounding may put a pair below the threshold.
-        least = float(_p(layer, np.append(by_model.score, threshold)).min())
-        equal = dict.fromkeys(map(tuple, data.dataset.equal_pairs.tolist()), AnswerKind.POSITIVE)
-        matching = equal | known  # people may say no to equal texts
-        pairs = _with_known(by_model, matching, vectors, rescored)
-        order = None
-        if reranker is not None:
-            with reporting(engine, job_id, 1 - share, share) as progress:
-                pairs, order = in_order(reranker, pairs, data.dataset.texts, progress)
-        links = _links(data, pairs, matching, layer)
-        groups = with_equal_texts(described(links, pairs.score, clustered(links, grouping.clustering, least)), counts)
-        with reading(engine) as session:
-            texts = PairedTexts(session, data, pairs, groups)
-            by_column = _order(session, project_id, data, grouping)
-        inside = groups.group_of_text >= 0
-        sizes = (len(groups.size), int(groups.size.sum()))
-        ids = None
-        changed = None
-        if keep:  # before the files, so that these never name an id that is not stored
-            p = None if layer is None else float(layer.probability(np.array([threshold]))[0])
-            update = GroupUpdate(
-                project_id=project_id,
-                matcher=number,
-                threshold=threshold,
-                p=p,
-                clustering=grouping.clustering,
-                representative=grouping.representative,
-                newest_by=grouping.newest_by,
-                groups=sizes[0],
-                texts=sizes[1],
-            )
-            project_groups = keep_groups(engine, data.item_ids[inside], groups.group_of_text[inside], update)
-            ids = project_groups.ids_of(data.item_ids.tolist())
-            changed = len(project_groups.plan.changes)
-        with writing_matches(project_id) as folder:
-            rows, omitted = write_matched_pairs(folder / PAIRS, pairs, known, set(equal), layer, texts, order)
-            write_groups(folder / GROUPS, groups, counts, grouping, by_column, texts, ids)
-            below = _added(by_model, known)
-            summary = Matches(
-                job_id,
-                number,
-                threshold,
-                len(pairs),
-                *sizes,
-                reranker,
-                *grouping.words,
-                changed,
-                data.version,
-                by_column.note,
-                below,
-                rows,
-                omitted,
-                int((counts > 1).sum()),
-            )
-            write_summary(folder, summary)
-    return f"{len(pairs)} matches in {len(groups.size)} groups"
+            texts = PairedTexts(session, project.data, matches.pairs, groups)
+            order = _order(session, project_id, project.data, grouping)
+        # Before the files, so that these never name an id that is not stored.
+        project_groups = _keep(engine, request, project, groups) if keep else None
+        _write(request, project, matches, groups, texts, order, project_groups)
+    return f"{len(matches.pairs)} matches in {len(groups.size)} groups"
+
+
+def _match(engine: Engine, request: MatchingRequest, project: MatchingProject) -> MatchedPairs:
+    """Score all pairs, apply what is known of any, and order the matches by the re-ranker if there is one."""
+    data = project.data
+    share = ENCODE_SHARE * (1.0 if request.reranker is None else 0.5)
+    with reporting(engine, request.job_id, 0.0, share) as progress:
+        vectors = vectors_of(request.project_id, project.model, data, data.settings, progress)
+        rescored = rescored_of(project.model, data, vectors, progress)
+    with reporting(engine, request.job_id, share, 1 - ENCODE_SHARE) as progress:
+        by_model = _pairs_above(request.threshold, data, vectors, rescored, progress)
+    pairs = _with_known(by_model, project.answers, vectors, rescored)
+    if request.reranker is None:
+        return MatchedPairs(by_model, pairs, None)
+    with reporting(engine, request.job_id, 1 - share, share) as progress:
+        return MatchedPairs(by_model, *_reranked(request.reranker, pairs, data.dataset.texts, progress))
+
+
+def _group(request: MatchingRequest, project: MatchingProject, matches: MatchedPairs) -> Groups:
+    """Group the texts of the matches, and those with several ids."""
+    # Rounding may put a pair below the threshold.
+    least = float(_p(project.layer, np.append(matches.by_model.score, request.threshold)).min())
+    links = _links(project.data, matches.pairs, project.answers, project.layer)
+    group = clustered(links, request.grouping.clustering, least)
+    return with_equal_texts(described(links, matches.pairs.score, group), project.id_counts)
+
+
+def _keep(engine: Engine, request: MatchingRequest, project: MatchingProject, groups: Groups) -> PlannedGroups:
+    """Make the groups the project's."""
+    layer = project.layer
+    update = GroupUpdate(
+        project_id=request.project_id,
+        matcher=request.number,
+        threshold=request.threshold,
+        p=None if layer is None else float(layer.probability(np.array([request.threshold]))[0]),
+        clustering=request.grouping.clustering,
+        representative=request.grouping.representative,
+        newest_by=request.grouping.newest_by,
+        groups=len(groups.size),
+        texts=int(groups.size.sum()),
+    )
+    inside = groups.group_of_text >= 0
+    return keep_groups(engine, project.data.item_ids[inside], groups.group_of_text[inside], update)
+
+
+def _write(
+    request: MatchingRequest,
+    project: MatchingProject,
+    matches: MatchedPairs,
+    groups: Groups,
+    texts: PairedTexts,
+    order: Order,
+    project_groups: PlannedGroups | None,
+) -> None:
+    """Write pairs, groups and summary. project_groups: the groups as the project's, if they are."""
+    pairs = matches.pairs
+    counts = project.id_counts
+    ids = None if project_groups is None else project_groups.ids_of(project.data.item_ids.tolist())
+    with writing_matches(request.project_id) as folder:
+        rows, omitted = write_matched_pairs(
+            folder / PAIRS, pairs, project.known, set(project.equal), project.layer, texts, matches.rerank
+        )
+        write_groups(folder / GROUPS, groups, counts, request.grouping, order, texts, ids)
+        summary = Matches(
+            job_id=request.job_id,
+            matcher=request.number,
+            threshold=request.threshold,
+            pairs=len(pairs),
+            groups=len(groups.size),
+            grouped=int(groups.size.sum()),
+            reranker=request.reranker,
+            clustering=request.grouping.clustering.value,
+            representative=request.grouping.representative.value,
+            newest_by=request.grouping.newest_by,
+            changed=None if project_groups is None else len(project_groups.plan.changes),
+            texts=project.data.version,
+            note=order.note,
+            below=_added(matches.by_model, project.known),
+            rows=rows,
+            left_out=omitted,
+            alike=int((counts > 1).sum()),
+        )
+        write_summary(folder, summary)
 
 
 def _pairs_above(
@@ -163,7 +200,7 @@ def _pairs_above(
     return Pairs(left[best.left], right[best.right], best.score)
 
 
-def in_order(reranker: str, pairs: Pairs, texts: Sequence[str], progress: Progress) -> tuple[Pairs, np.ndarray]:
+def _reranked(reranker: str, pairs: Pairs, texts: Sequence[str], progress: Progress) -> tuple[Pairs, np.ndarray]:
     """Return the pairs in the re-ranker's order, and its scores (n,), falling. Raises InputError for too many pairs."""
     if len(pairs) > MOST_READ:
         problem = f"{len(pairs):,} pairs reach the threshold, but a re-ranker reads at most {MOST_READ:,}"
@@ -173,28 +210,10 @@ def in_order(reranker: str, pairs: Pairs, texts: Sequence[str], progress: Progre
     return pairs.take(order), score[order]
 
 
-def _known(session: Session, project_id: int, data: ProjectData) -> KnownAnswers:
-    """Return the known answers by rows, without those of withdrawn texts; labels override gold."""
-    known = known_answers(session, project_id)
-    rows = data.rows(np.array(list(known), dtype=np.int64).reshape(-1, 2))
-    is_live = data.in_pairs(rows[:, 0], rows[:, 1]).tolist()
-    answers = zip(rows.tolist(), known.values(), is_live, strict=True)
-    return {(left, right): answer for (left, right), answer, live in answers if live}
-
-
 def _added(by_model: Pairs, known: KnownAnswers) -> int:
     """Return how many known matches the model does not find."""
     model_pairs = set(zip(by_model.left.tolist(), by_model.right.tolist(), strict=True))
     return sum(answer == AnswerKind.POSITIVE and pair not in model_pairs for pair, answer in known.items())
-
-
-def _id_counts(session: Session, project_id: int, data: ProjectData) -> np.ndarray:
-    """Return how many ids each text has, (n,) int64; withdrawn ones have none."""
-    counts = np.ones(len(data.item_ids), dtype=np.int64)
-    several = id_counts(session, project_id)
-    counts[data.rows(np.array(list(several), dtype=np.int64))] = list(several.values())
-    counts[np.union1d(data.dataset.gone_left, data.dataset.gone_right)] = 0
-    return counts
 
 
 def _with_known(by_model: Pairs, known: KnownAnswers, vectors: np.ndarray, rescored: Rescored) -> Pairs:
@@ -210,10 +229,6 @@ def _with_known(by_model: Pairs, known: KnownAnswers, vectors: np.ndarray, resco
         np.concatenate([allowed.score, rescored.replace(left, right, scores(vectors, left, right, BLENDED))]),
     )
     return whole.take(np.argsort(-whole.score, kind="stable"))
-
-
-def _layer(matcher: StoredModel) -> OutputLayer | None:
-    return None if matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
 
 
 def _p(layer: OutputLayer | None, score: np.ndarray) -> np.ndarray:
