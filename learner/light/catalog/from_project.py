@@ -1,6 +1,6 @@
 """What a pipeline may start with in a project: one model for each pipeline that can run on one."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -9,21 +9,26 @@ from allpairs.learner.light.catalog.section import Section
 FEWEST = 2  # positive pairs; fewer tell nothing about what a pair is
 
 
+PairSource = Literal["labels first", "labels", "known pairs"]
+
+
+def _source(title: str) -> Any:
+    """Return the field of where pairs come from."""
+    description = "Positive labels if there are at least two, else known pairs; or only one of the two."
+    return Field("labels first", title=title, description=description)
+
+
+def _known(usual: int) -> Any:
+    """Return the field of how many known pairs are drawn."""
+    description = "How many known pairs to draw, if they are used."
+    return Field(usual, ge=FEWEST, le=1_000_000, title="Known pairs to draw", description=description)
+
+
 class SeedPairs(Section):
     """The positive pairs that the pipeline starts with."""
 
-    source: Literal["labels first", "labels", "known pairs"] = Field(
-        "labels first",
-        title="Seed pairs",
-        description="Positive labels if there are at least two, else known pairs; or only one of the two.",
-    )
-    known: int = Field(
-        100,
-        ge=FEWEST,
-        le=1_000_000,
-        title="Known pairs to draw",
-        description="How many known pairs to draw, if they are used.",
-    )
+    source: PairSource = _source("Seed pairs")
+    known: int = _known(100)
 
 
 class SourcePairs(SeedPairs):
@@ -32,18 +37,8 @@ class SourcePairs(SeedPairs):
     Everything else comes from this project: the questions, the passages, and the pairs to measure with.
     """
 
-    source: Literal["labels first", "labels", "known pairs"] = Field(
-        "labels first",
-        title="Source pairs",
-        description="Positive labels if there are at least two, else known pairs; or only one of the two.",
-    )
-    known: int = Field(
-        5_000,
-        ge=FEWEST,
-        le=1_000_000,
-        title="Known pairs to draw",
-        description="How many known pairs to draw, if they are used.",
-    )
+    source: PairSource = _source("Source pairs")
+    known: int = _known(5_000)
     project: str = Field(
         "", title="From the project", description="Name of another project to take the pairs from; empty: this one."
     )
