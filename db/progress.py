@@ -10,6 +10,6 @@ def no_progress(stage: str, fraction: float) -> None:
     """Ignore the progress, for callers who do not need it."""
 
 
-def part_of(progress: Progress, start: float, end: float) -> Progress:
-    """Return the progress function of a part of the work that reaches from start to end."""
-    return lambda words, fraction: progress(words, start + (end - start) * fraction)
+def part_of(progress: Progress, start: float, end: float, name: str = "") -> Progress:
+    """Return the progress function of a part of the work that reaches from start to end. name: begins its words."""
+    return lambda words, fraction: progress(name + words, start + (end - start) * fraction)

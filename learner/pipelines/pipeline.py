@@ -13,7 +13,7 @@ import torch
 
 from allpairs.db.errors import InputError
 from allpairs.db.files.checksums import seal_models
-from allpairs.db.progress import Progress, no_progress
+from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.light.catalog import PIPELINES
 from allpairs.learner.light.catalog.section import Section
 from allpairs.learner.runtime.device import default_device, reads_in_bfloat16
@@ -127,14 +127,7 @@ def run_pipeline(name: str, run: Run, progress: Progress = no_progress) -> None:
     stages = pipeline_named(name).stages
     total = sum(stage.share for stage in stages)
     for stage, before in zip(stages, shares_before(stages), strict=True):
-        weight = stage.share / total
-
-        def part(
-            words: str, share: float, stage: Stage = stage, before: float = before, weight: float = weight
-        ) -> None:
-            progress(f"{stage.name}: {words}", before + weight * share)
-
-        run_stage(run, stage, part)
+        run_stage(run, stage, part_of(progress, before, before + stage.share / total, f"{stage.name}: "))
 
 
 def write_artifacts(results: Path, artifacts: Sequence[Artifact]) -> None:

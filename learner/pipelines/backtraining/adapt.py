@@ -64,10 +64,8 @@ def adapt(run: Run, folder: Path, progress: Progress) -> None:
     """Write a folder for each seed, with one for each variant and its iterations, to the folder."""
     cells = [(seed, variant) for seed in seeds_of(run) for variant in dict.fromkeys(run.config.variants)]
     for place, (seed, variant) in enumerate(cells):
-
-        def part(words: str, share: float, place: int = place, variant: str = variant) -> None:
-            progress(f"{place + 1} of {len(cells)}, {variant}: {words}", (place + share) / len(cells))
-
+        name = f"{place + 1} of {len(cells)}, {variant}: "
+        part = part_of(progress, place / len(cells), (place + 1) / len(cells), name)
         _iterate(VariantCell(run, seed, variant, folder / f"seed-{seed}" / variant), part)
 
 
@@ -79,11 +77,7 @@ def _iterate(cell: VariantCell, progress: Progress) -> None:
         last = 0
         while last < most and (last == 0 or not cell.run.config.stop_early or better(cell, last)):
             last += 1
-
-            def part(words: str, share: float, iteration: int = last) -> None:
-                progress(f"iteration {iteration}, {words}", (iteration - 1 + share) / most)
-
-            _iteration(cell, last, part)
+            _iteration(cell, last, part_of(progress, (last - 1) / most, last / most, f"iteration {last}, "))
         finish(mark, lambda path: _say(path, best_iterations(cell, last)))
     keep_best(cell, json.loads(mark.read_text(encoding="utf-8")))
 

@@ -67,7 +67,7 @@ def make_lists(
 
     def vectors(path: Path) -> None:
         with path.open("wb") as file:
-            np.save(file, retriever.passage.encode(passages, lambda stage, share: progress(stage, 0.1 * share)))
+            np.save(file, retriever.passage.encode(passages, part_of(progress, 0.0, 0.1)))
 
     passage_vectors = np.load(finish(folder / "passages.npy", vectors))
 
@@ -93,8 +93,8 @@ def make_lists(
             texts, rows, ScoredPairs(likelihoods(generator, pairs, settings, part_of(progress, 0.8, 1.0)), score)
         )
 
-    _shards(folder, RETRIEVED, len(questions), retrieve, lambda stage, share: progress(stage, 0.1 + 0.3 * share))
-    _shards(folder, GENERATED, len(passages), write, lambda stage, share: progress(stage, 0.4 + 0.6 * share))
+    _shards(folder, RETRIEVED, len(questions), retrieve, part_of(progress, 0.1, 0.4))
+    _shards(folder, GENERATED, len(passages), write, part_of(progress, 0.4, 1.0))
     (folder / "passages.npy").unlink()
 
 

@@ -40,10 +40,7 @@ def learn_source(run: Run, folder: Path, progress: Progress) -> None:
     """Write a folder for each seed, with both models and their figures, to the folder."""
     seeds = seeds_of(run)
     for place, seed in enumerate(seeds):
-
-        def part(words: str, share: float, place: int = place) -> None:
-            progress(f"{place + 1} of {len(seeds)}, {words}", (place + share) / len(seeds))
-
+        part = part_of(progress, place / len(seeds), (place + 1) / len(seeds), f"{place + 1} of {len(seeds)}, ")
         _learn(run, folder / f"seed-{seed}", seed, part)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from allpairs.db.corpus.cells import Ids, label_of, present_columns
 from allpairs.db.corpus.files import column_names, read_rows
 from allpairs.db.errors import InputError
-from allpairs.db.progress import Progress
+from allpairs.db.progress import Progress, part_of
 from allpairs.learner.light.catalog.mining import READING, MiningConfig
 from allpairs.learner.metrics.text import squad_form
 from allpairs.learner.models.model_folder import require_folder
@@ -179,11 +179,9 @@ def read_mining_inputs(run: Run, folder: Path, progress: Progress) -> None:
             (folder / file).write_text(json.dumps(_pairs(Path(path), reading)), encoding="utf-8")
         if path is not None and reading:
             write_answered(folder / as_asked, read_answered(Path(path)))
-    copy_texts(Path(inputs.corpus_x), folder / "x.parquet", dated, lambda stage, share: progress(stage, share / 2))
+    copy_texts(Path(inputs.corpus_x), folder / "x.parquet", dated, part_of(progress, 0.0, 0.5))
     if inputs.corpus_y is not None:
-        _second(
-            Path(inputs.corpus_y), folder / "y.parquet", config, lambda stage, share: progress(stage, (1 + share) / 2)
-        )
+        _second(Path(inputs.corpus_y), folder / "y.parquet", config, part_of(progress, 0.5, 1.0))
     if inputs.gold is not None:
         known = _known_answers if reading else _gold
         np.save(folder / GOLD, known(Path(inputs.gold), MiningTexts(folder)))

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from allpairs.db.errors import InputError
-from allpairs.db.progress import Progress, no_progress
+from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.light.catalog.mining import Margin
 from allpairs.learner.pipelines.mining.shards import disk_neighbours
 from allpairs.learner.search.exact import Neighbours
@@ -71,10 +71,7 @@ def mine_pairs(
     parts = []
     shards = list(_shards(*periods))
     for number, (rows, columns) in enumerate(shards):
-
-        def part(words: str, share: float, number: int = number) -> None:
-            progress(words, (number + share) / len(shards))
-
+        part = part_of(progress, number / len(shards), (number + 1) / len(shards))
         if y is not None or len(rows) > 1:
             nearest = _searched(x[rows], None if y is None else y[columns], config, part)
             parts.append(replace(nearest, x=rows[nearest.x], y=columns[nearest.y]))

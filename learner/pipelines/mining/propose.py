@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from allpairs.db.errors import InputError
-from allpairs.db.progress import Progress
+from allpairs.db.progress import Progress, part_of
 from allpairs.learner.light.catalog.mining import MiningConfig
 from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.models.best_weights import BestWeights
@@ -114,7 +114,7 @@ def encode_lists(run: Run, folder: Path, progress: Progress) -> None:
     texts = mining_texts(run)
     config = run.config
     retriever = load_retriever(run.of("biencoder") / RETRIEVER)
-    encode_all(texts, retriever, folder, lambda stage, share: progress(stage, ENCODED * share))
+    encode_all(texts, retriever, folder, part_of(progress, 0.0, ENCODED))
     for side in ("x",) if texts.one_list else ("x", "y"):
         vectors = np.load(folder / f"{side}.npy", mmap_mode="r")
         chosen = np.ones(len(vectors), dtype=bool)
@@ -136,10 +136,7 @@ def encode_all(texts: MiningTexts, retriever: Retriever, folder: Path, progress:
     before = 0
     for name in names:
         encoder, side = lists[name]
-
-        def part(stage: str, share: float, before: int = before, size: int = len(side)) -> None:
-            progress(stage, (before + share * size) / whole)
-
+        part = part_of(progress, before / whole, (before + len(side)) / whole)
         encode_list(encoder, side, folder / f"{name}.npy", part)
         before += len(side)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allpairs.db.progress import Progress, no_progress
+from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.models.encoder import Encoder
 from allpairs.learner.pipelines.mining.texts import TextList
 from allpairs.learner.runtime.array_file import new_array_file
@@ -22,10 +22,7 @@ def encode_list(encoder: Encoder, texts: TextList, path: Path, progress: Progres
     vectors = new_array_file(path, np.float16, (len(texts), encoder.dimension))
     start = 0
     for chunk in texts.chunks():
-
-        def part(stage: str, share: float, start: int = start, size: int = len(chunk)) -> None:
-            progress(stage, (start + share * size) / len(texts))
-
+        part = part_of(progress, start / len(texts), (start + len(chunk)) / len(texts))
         chunk_vectors = encoder.encode(chunk, part)
         vectors[start : start + len(chunk)] = chunk_vectors / np.linalg.norm(chunk_vectors, axis=1, keepdims=True).clip(
             1e-12
@@ -53,10 +50,7 @@ def disk_neighbours(
     starts = range(0, len(vectors), SHARD)
     for number, start in enumerate(starts):
         shard = vectors[start : start + SHARD].astype(np.float32)
-
-        def part(stage: str, share: float, number: int = number) -> None:
-            progress(stage, (number + share) / len(starts))
-
+        part = part_of(progress, number / len(starts), (number + 1) / len(starts))
         best = _merged(best, start, _of_shard(queries, shard, depth, part, engine), depth)
     return _without_self(best, min(k, len(vectors) - 1)) if same else best
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from sentence_transformers import CrossEncoder
 
-from allpairs.db.progress import Progress
+from allpairs.db.progress import Progress, part_of
 from allpairs.learner.light.catalog.mining import Crossencoder
 from allpairs.learner.models.best_weights import BestWeights
 from allpairs.learner.pipelines.mining.answers.reading import ANSWER, PASSAGE
@@ -76,16 +76,12 @@ def _cross_scores(run: Run, folder: Path, filtered: Candidates, progress: Progre
     def train(settings: Crossencoder, part: Progress) -> tuple[CrossEncoder, BestWeights | None]:
         return train_crossencoder(seeds, settings, config.seed, part, development, config.development)
 
-    model, looks = best_model(
-        config.crossencoder, config.development, train, lambda stage, share: progress(stage, TRAIN * share)
-    )
+    model, looks = best_model(config.crossencoder, config.development, train, part_of(progress, 0.0, TRAIN))
     write_looks(folder, looks)
     model.save_pretrained(str(folder / CROSSENCODER), create_model_card=False)
     sides = [*texts.x.take(filtered.x), *texts.y.take(filtered.y)]
     left = np.arange(len(filtered))
-    read = TextScorer(model, sides).score(
-        left, left + len(filtered), lambda stage, share: progress(stage, TRAIN + (1 - TRAIN) * share)
-    )
+    read = TextScorer(model, sides).score(left, left + len(filtered), part_of(progress, TRAIN, 1.0))
     return read + first
 
 

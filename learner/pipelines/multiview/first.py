@@ -41,10 +41,7 @@ def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
     searches = list(_wanted(run))
     parts = len(searches) + (texts.fitting is not None)
     for number, (kind, table, names) in enumerate(searches):
-
-        def part(words: str, share: float, number: int = number, kind: str = kind) -> None:
-            progress(f"{kind}, {words}", (number + share) / parts)
-
+        part = part_of(progress, number / parts, (number + 1) / parts, f"{kind}, ")
         query_sets = {name: _asked(run, texts, name) for name in names}
         if kind == MATCHER:
             everything = [query for queries, _ in query_sets.values() for query in queries.all()]

@@ -11,7 +11,7 @@ import numpy as np
 from allpairs.db.corpus.cells import with_noun
 from allpairs.db.corpus.graph import components
 from allpairs.db.errors import InputError
-from allpairs.db.progress import Progress
+from allpairs.db.progress import Progress, part_of
 from allpairs.learner.models.model_folder import require_folder
 from allpairs.learner.pipelines.multiview.formats import JudgedPassage, read_qrels, read_texts, read_triples
 from allpairs.learner.pipelines.multiview.lists import TextTable, write_texts
@@ -157,7 +157,7 @@ def check_multiview_inputs(run: Run) -> None:
 def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     """Write passages, queries, judgements and triples to the folder."""
     inputs = run.inputs
-    passages = _copied(Path(inputs.passages), folder / "passages.arrow", lambda s, d: progress(s, d * 0.6))
+    passages = _copied(Path(inputs.passages), folder / "passages.arrow", part_of(progress, 0.0, 0.6))
     searched = passages
     if inputs.test_passages is not None:
         searched = _copied(Path(inputs.test_passages), folder / "test_passages.arrow", progress)

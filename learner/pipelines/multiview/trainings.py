@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from allpairs.db.errors import InputError
-from allpairs.db.progress import Progress
+from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranking.fusion import Fused
 from allpairs.learner.backbones.reranking.reading import Reading
@@ -60,12 +60,8 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
     trainings = trainings_of(run)
     triples = _triples(run)
     for place, training in enumerate(trainings):
-
-        def part(words: str, share: float, place: int = place, training: VariantTraining = training) -> None:
-            progress(
-                f"{place + 1} of {len(trainings)}, {training.variant.title}, seed {training.seed}: {words}",
-                (place + share) / len(trainings),
-            )
+        name = f"{place + 1} of {len(trainings)}, {training.variant.title}, seed {training.seed}: "
+        part = part_of(progress, place / len(trainings), (place + 1) / len(trainings), name)
 
         def train(partial: Path, training: VariantTraining = training, progress: Progress = part) -> None:
             partial.mkdir()
@@ -89,14 +85,11 @@ def run_training(run: Run, training: VariantTraining, triples: np.ndarray, folde
     steps = settings.steps or settings.epochs * -(-ranking[0] // settings.batch_size)
     reading = Reading(variant.first, variant.second, settings.source_length, settings.compiled, settings.int8)
     streams = streams_of(ranking, second, variant.rate, steps, config.order == "write first", [seed, 3])
-    reranker = train_reranker(generator, reading, streams, settings, seed, lambda s, d: progress(s, LEARN * d))
+    reranker = train_reranker(generator, reading, streams, settings, seed, part_of(progress, 0.0, LEARN))
     share = (1 - LEARN) / len(texts.judged)
     logits = {}
     for place, test in enumerate(texts.judged):
-
-        def part(words: str, part_share: float, place: int = place) -> None:
-            progress(words, LEARN + (place + part_share) * share)
-
+        part = part_of(progress, LEARN + place * share, LEARN + (place + 1) * share)
         logits[test.name] = read_candidates(reranker, test, found_passages(run, test.name), part)
     if texts.fitting is not None:
         fusion = fitted(run, texts.fitting, scores_of(logits[FIT]))
@@ -116,10 +109,7 @@ def read_candidates(reranker: Reranker, test: TestSet, near: np.ndarray, progres
         queries = test.queries.take(range(start, start + len(chunk)))
         passages, column = np.unique(chunk[chunk >= 0], return_inverse=True)
         pairs = np.column_stack([places[:, 0], column])
-
-        def part(words: str, share: float, start: int = start, size: int = len(chunk)) -> None:
-            progress(words, (start + share * size) / len(near))
-
+        part = part_of(progress, start / len(near), (start + len(chunk)) / len(near))
         logits[start + places[:, 0], places[:, 1]] = truth_logits(
             reranker, queries, test.passages.take(passages), pairs, part
         )

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
-from allpairs.db.progress import Progress, no_progress
+from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.backbones.token_encoder import TokenEncoder, load_token_encoder
 from allpairs.learner.light.catalog.quip import Paraphrases
 from allpairs.learner.metrics.bertscore import bertscore
@@ -125,7 +125,7 @@ def tuned_f1(
                 _step(encoder, head, batch, optimizer, seed)
         progress("fine-tune", 0.5 * (epoch + 1) / settings.epochs)
     head.eval()
-    scores, _ = layer_scores(encoder, test, lambda stage, share: progress(stage, 0.5 + share / 2))
+    scores, _ = layer_scores(encoder, test, part_of(progress, 0.5, 1.0))
     with torch.inference_mode():
         logits = head(torch.from_numpy(scores[:, -head.layers :]).to(encoder.device)).cpu().numpy()
     return float(f1_score(test.labels, logits > 0, zero_division=0))

@@ -12,7 +12,7 @@ from seqeval.metrics import f1_score
 from seqeval.metrics.sequence_labeling import get_entities
 from torch import Tensor, nn
 
-from allpairs.db.progress import Progress, no_progress
+from allpairs.db.progress import Progress, no_progress, part_of
 from allpairs.learner.backbones.length_batches import descend
 from allpairs.learner.backbones.loading import MANY, longest
 from allpairs.learner.backbones.span_biencoder import SpanBiencoder
@@ -94,7 +94,7 @@ def few_shot_f1(
         weight_decay=0,
         seed=seed,
     )
-    descend(_TagLosses(model, ids, labels), training, lambda stage, share: progress(stage, 0.7 * share))
+    descend(_TagLosses(model, ids, labels), training, part_of(progress, 0.0, 0.7))
     return entity_f1(_tagged(model, encoder, test, tags), test.tags)
 
 

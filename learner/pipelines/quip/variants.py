@@ -38,9 +38,7 @@ def train_quip_variants(run: Run, folder: Path, progress: Progress) -> None:
     """Train each variant into a folder of its own, unless it exists already."""
     names = [name for name in dict.fromkeys(run.config.variants) if name != TEACHER]
     for place, name in enumerate(names):
-
-        def part(words: str, share: float, place: int = place, name: str = name) -> None:
-            progress(f"{name}, {words}", (place + share) / len(names))
+        part = part_of(progress, place / len(names), (place + 1) / len(names), f"{name}, ")
 
         def train(partial: Path, name: str = name, progress: Progress = part) -> None:
             partial.mkdir()

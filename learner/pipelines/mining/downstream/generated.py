@@ -6,7 +6,7 @@ method chose.
 
 import numpy as np
 
-from allpairs.db.progress import Progress
+from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.generator import generate, load_generator, train_generator
 from allpairs.learner.light.catalog.mining import SUMMARIES, MiningConfig
 from allpairs.learner.pipelines.mining.downstream.added import GENERATED, Added
@@ -23,9 +23,7 @@ def generated_texts(config: MiningConfig, texts: MiningTexts, rows: np.ndarray, 
     settings = config.generator.model_copy(update={"seed": seed})
     generator = load_generator(settings.backbone, settings.decoder_layers, seed, copying=settings.copying)
     sources, targets = zip(*pairs, strict=True)
-    train_generator(generator, sources, targets, settings, lambda stage, share: progress(stage, TRAIN * share))
-    generated = generate(
-        generator, inputs, settings, lambda stage, share: progress(stage, TRAIN + (1 - TRAIN) * share), seed
-    )
+    train_generator(generator, sources, targets, settings, part_of(progress, 0.0, TRAIN))
+    generated = generate(generator, inputs, settings, part_of(progress, TRAIN, 1.0), seed)
     nonempty = [row for row, text in enumerate(generated) if text]
     return Added(GENERATED, texts, rows[nonempty], (side, [generated[row] for row in nonempty]))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from allpairs.db.identity import identity
-from allpairs.db.progress import Progress
+from allpairs.db.progress import Progress, part_of
 from allpairs.learner.light.catalog.mining import MiningConfig
 from allpairs.learner.light.catalog.retrieval import RetrieverSettings
 from allpairs.learner.metrics.retrieval import mean_reciprocal_rank, recall_at
@@ -34,8 +34,8 @@ class Retrieval:
 
     def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
         """Return recall at 1 and 10 and the mean reciprocal rank after training on the seed pairs and these."""
-        retriever = self._trained(added, seed, lambda stage, share: progress(stage, share / 2))
-        passages = retriever.passage.encode(self.passages, lambda stage, share: progress(stage, 0.5 + share / 2))
+        retriever = self._trained(added, seed, part_of(progress, 0.0, 0.5))
+        passages = retriever.passage.encode(self.passages, part_of(progress, 0.5, 1.0))
         ranks = ranks_of_gold(retriever.query.encode([x for x, _ in self.texts.test]), passages, self.gold)
         return {f"recall_at_{k}": recall_at(ranks, k) for k in RANKS} | {"mrr": mean_reciprocal_rank(ranks)}
 

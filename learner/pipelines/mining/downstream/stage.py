@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from allpairs.db.progress import Progress
+from allpairs.db.progress import Progress, part_of
 from allpairs.learner.light.catalog.mining import READING, SUMMARIES, MiningConfig
 from allpairs.learner.pipelines.mining.downstream.added import BIENCODER, FULL, GENERATED, GOLD, SEED_ONLY, Added
 from allpairs.learner.pipelines.mining.downstream.generated import generated_texts
@@ -46,10 +46,7 @@ def measure_downstream(run: Run, folder: Path, progress: Progress) -> None:
     if texts.test and run.config.downstream.amounts:
         task = _task(run, texts)
         for seed in range(seeds):
-
-            def part(stage: str, share: float, seed: int = seed) -> None:
-                progress(f"seed {seed + 1} of {seeds}, {stage}", (seed + share) / seeds)
-
+            part = part_of(progress, seed / seeds, (seed + 1) / seeds, f"seed {seed + 1} of {seeds}, ")
             _measure(run, texts, task, seed, folder / ROWS / str(seed), part)
     rows = [
         path.read_text(encoding="utf-8")

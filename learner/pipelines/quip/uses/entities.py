@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from allpairs.db.errors import InputError
-from allpairs.db.progress import Progress
+from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.span_biencoder import load_biencoder
 from allpairs.learner.backbones.token_encoder import load_token_encoder
 from allpairs.learner.light.catalog.quip import Entities
@@ -38,10 +38,7 @@ def measure_entities(run: Run, model: Model, rows: Rows, progress: Progress) -> 
     if settings.full_epochs:
         todo += [(name, settings.seeds[0], begin, True) for name in parts for begin in begins]
     for place, (name, seed, begin, full) in enumerate(todo):
-
-        def part(words: str, share: float, place: int = place, name: str = name) -> None:
-            progress(f"{name}, {words}", (place + share) / len(todo))
-
+        part = part_of(progress, place / len(todo), (place + 1) / len(todo), f"{name}, ")
         train, tested = parts[name]
         taught = train if full else train.take(few_sentences(train, settings.shots, seed))
         tags = tags_of(train)

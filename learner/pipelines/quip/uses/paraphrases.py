@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from allpairs.db.errors import InputError
-from allpairs.db.progress import Progress
+from allpairs.db.progress import Progress, part_of
 from allpairs.learner.backbones.token_encoder import TokenEncoder, load_token_encoder
 from allpairs.learner.light.catalog.quip import Paraphrases
 from allpairs.learner.pipelines.pipeline import Run
@@ -38,11 +38,8 @@ def measure_paraphrases(run: Run, model: Model, rows: Rows, progress: Progress) 
     split = pairs_of(rows, settings, run.config.seed)
     layer = settings.layer or _layer(encoder, split, settings, run.config.seed)
     for place, (name, (train, test)) in enumerate(split.items()):
-
-        def part(words: str, share: float, place: int = place, name: str = name) -> None:
-            progress(f"{name}, {words}", (place + share) / len(split))
-
-        scores, pooled = layer_scores(encoder, test, lambda words, share, part=part: part(words, 0.3 * share))  # type: ignore[misc]
+        part = part_of(progress, place / len(split), (place + 1) / len(split), f"{name}, ")
+        scores, pooled = layer_scores(encoder, test, part_of(part, 0.0, 0.3))
         yield {"dataset": name, "use": "ranking", "layer": layer, **_ranking(scores, pooled, test.labels, layer)}
         yield from _classified(model, encoder, settings, name, train, test, scores, part)
 
@@ -104,6 +101,7 @@ def _classified(
     progress: Progress,
 ) -> Iterator[dict[str, Any]]:
     """Yield the F1 of every split: of fixed scores, and of an encoder fine-tuned from the start each time."""
+    rest = part_of(progress, 0.3, 1.0)
     for place, seed in enumerate(settings.seeds):
         few = train.take(few_of_each(train.labels, settings.shots, seed))
         few_scores, _ = layer_scores(encoder, few)
@@ -111,9 +109,6 @@ def _classified(
         f1 = frozen_f1(few_scores[:, last], np.arange(len(few)), few.labels, scores[:, last], test.labels)
         yield {"dataset": name, "use": FROZEN, "seed": seed, "f1": f1}
         if settings.fine_tune:
-
-            def part(words: str, share: float, place: int = place) -> None:
-                progress(f"split {place + 1}, {words}", 0.3 + 0.7 * (place + share) / len(settings.seeds))
-
+            part = part_of(rest, place / len(settings.seeds), (place + 1) / len(settings.seeds), f"split {place + 1}, ")
             f1 = tuned_f1(model.source, few, test, settings, seed, part)
             yield {"dataset": name, "use": TUNED, "seed": seed, "f1": f1}

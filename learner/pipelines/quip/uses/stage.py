@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from allpairs.db.progress import Progress
+from allpairs.db.progress import Progress, part_of
 from allpairs.learner.pipelines.pipeline import Run, finish
 from allpairs.learner.pipelines.quip.student import Model, models_of, slug
 from allpairs.learner.pipelines.quip.uses.entities import measure_entities
@@ -30,9 +30,7 @@ def measure_uses(run: Run, folder: Path, progress: Progress) -> None:
     models = models_of(run)
     todo = [(use, model) for use in USES if getattr(run.inputs, use) is not None for model in models]
     for place, (use, model) in enumerate(todo):
-
-        def part(words: str, share: float, place: int = place, use: str = use, model: Model = model) -> None:
-            progress(f"{use}, {model.name}, {words}", (place + share) / len(todo))
+        part = part_of(progress, place / len(todo), (place + 1) / len(todo), f"{use}, {model.name}, ")
 
         def measure(partial: Path, use: str = use, model: Model = model, progress: Progress = part) -> None:
             progress("begin", 0.0)
