@@ -5,7 +5,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from allpairs.annotate.features.projects.lifecycle import BIN_TIME, bin_project
 from allpairs.annotate.features.projects.projects import update_settings
-from allpairs.annotate.features.raters.ui import rater_settings
+from allpairs.annotate.features.raters.ui.settings import rater_settings
 from allpairs.annotate.features.settings.progress import situation_of
 from allpairs.annotate.features.settings.setting_effects import implications
 from allpairs.annotate.features.settings.ui.form import (

@@ -6,7 +6,7 @@ from allpairs.annotate.features.quality.rounds import BIASED, MonitorReport, why
 from allpairs.annotate.features.quality.ui.correction import corrections
 from allpairs.annotate.features.quality.ui.entities import entity_audit
 from allpairs.annotate.features.quality.ui.strata import strata
-from allpairs.annotate.features.raters.ui import audit_rater
+from allpairs.annotate.features.raters.ui.monitor import audit_rater
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.kit.text.measures import counted

@@ -7,7 +7,7 @@ from allpairs.annotate.features.quality.round_tables import batches_table
 from allpairs.annotate.features.quality.rounds import MonitorReport
 from allpairs.annotate.features.quality.ui import round_charts as charts
 from allpairs.annotate.features.quality.ui.activity import labelling_section, times_of
-from allpairs.annotate.features.raters.ui import rater_worth
+from allpairs.annotate.features.raters.ui.monitor import rater_worth
 from allpairs.annotate.kit.ui.figure import plot, table_behind
 from allpairs.learner.light.catalog import strategy_title
 
