@@ -22,7 +22,7 @@ _WORD = re.compile(r"\w+")
 FUNCTION = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"  # module:function
 LINE = r"^[^\x00-\x1f\x7f]*$"  # text without control characters
 _Line = Annotated[str, Field(max_length=200, pattern=LINE)]
-_Price = Annotated[float, Field(ge=0, le=1e6)]
+_Price = Annotated[float, Field(ge=0, le=1_000_000)]
 
 
 class RaterKind(StrEnum):
@@ -51,18 +51,40 @@ class RaterSetup(BaseModel):
     )
     model: _Line = Field("", description="The model's name at the endpoint.")
     key_name: _Line = Field(
-        "", title="Variable with the key", description="The worker's environment variable, if the operator allows it."
+        "",
+        title="Environment variable of the key",
+        description="The worker's environment variable that holds the key, if the operator allows it.",
     )
     function: _Line = Field(
         "", title="Python function", description="In place of an endpoint: module:function, if the operator allows it."
     )
-    samples: int = Field(1, ge=1, le=20, description="Answers for each pair; p is the share that says yes.")
-    examples: int = Field(6, ge=0, le=40, description="Labelled pairs in the prompt, as many positive as negative.")
-    price_in: _Price = Field(0.0, title="Price of prompts", description="For a million tokens of prompts; 0: free.")
-    price_out: _Price = Field(0.0, title="Price of answers", description="For a million tokens of answers; 0: free.")
-    budget: float = Field(0.0, ge=0, le=1e9, description="What it may cost in all; 0: no limit.")
-    pairs_a_minute: int = Field(0, ge=0, le=100_000, description="Maximum pairs a minute; 0: no limit.")
-    least_accuracy: float = Field(0.8, ge=0, le=1, description="Pause the rater once its accuracy is certainly lower.")
+    samples: int = Field(
+        1, ge=1, le=20, title="Answers per pair", description="Answers for each pair; p is the share that says yes."
+    )
+    examples: int = Field(
+        6,
+        ge=0,
+        le=40,
+        title="Examples in the prompt",
+        description="Labelled pairs in the prompt, as many positive as negative.",
+    )
+    price_in: _Price = Field(
+        0.0, title="Price of prompt tokens", description="For a million tokens of prompts; 0: free."
+    )
+    price_out: _Price = Field(
+        0.0, title="Price of answer tokens", description="For a million tokens of answers; 0: free."
+    )
+    budget: float = Field(0.0, ge=0, le=1_000_000_000, description="What it may cost in all; 0: no limit.")
+    pairs_a_minute: int = Field(
+        0, ge=0, le=100_000, title="Maximum pairs per minute", description="Maximum pairs per minute; 0: no limit."
+    )
+    least_accuracy: float = Field(
+        0.8,
+        ge=0,
+        le=1,
+        title="Minimum accuracy",
+        description="Pause the rater once its accuracy is certainly below this.",
+    )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from typing import Any, Literal, get_args, get_origin
 import streamlit as st
 from pydantic.fields import FieldInfo
 
+from allpairs.annotate.kit.text.formatting import sentence
+
 SMALL = 1e-3  # smaller numbers are written with an exponent
 BOUNDS = {"Ge": "at least", "Gt": "more than", "Le": "at most", "Lt": "less than"}
 
@@ -78,10 +80,11 @@ def help_of(field: FieldInfo, default: str = "") -> str:
         for bound in field.metadata
         if (kind := type(bound).__name__) in BOUNDS
     ]
-    limits = f" ({', '.join(bounds)})" if bounds else ""
+    limits = ", ".join(bounds)
+    description = field.description or ""
     if default:
-        return f"{field.description} Default: {default}{limits}."
-    return f"{field.description or ''}{limits}".strip()
+        return f"{description} Default: {default}{f' ({limits})' if limits else ''}."
+    return f"{description} {sentence(limits)}" if limits else description
 
 
 def value_in_words(value: Any) -> str:

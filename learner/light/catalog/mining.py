@@ -188,7 +188,9 @@ class MiningConfig(Section):
         description="Finds candidate answers in passages: patterns (English), or the name of a spaCy model.",
     )
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random.")
-    wanted: int = Field(500, ge=1, le=1_000_000, description="Mined pairs to keep, the best first.")
+    wanted: int = Field(
+        500, ge=1, le=1_000_000, title="Pairs to keep", description="Mined pairs to keep, the best first."
+    )
     biencoder: RetrieverSettings = Field(default_factory=RetrieverSettings, title="Bi-encoder")
     classifier: Classifier = Field(default_factory=Classifier)
     margin: Margin = Field(default_factory=Margin)

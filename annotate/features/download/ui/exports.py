@@ -53,7 +53,7 @@ def label_export_form(project: Project) -> None:
     st.subheader("Labels", anchor=False)
     form_column, format_column = st.columns(2)
     forms = [form for form in TITLES if form != Form.IMPLIED or project.kind == Kind.SYMMETRIC]
-    form = form_column.selectbox("What", forms, format_func=TITLES.__getitem__, key="take_form")
+    form = form_column.selectbox("What to download", forms, format_func=TITLES.__getitem__, key="take_form")
     form_column.caption(HELP[form])
     only_noted = False
     with format_column:
