@@ -38,9 +38,8 @@ APP = Path(__file__).parents[2] / "app.py"
 HOLDS_US = Path(allpairs.__file__).parents[1]  # the repository, or site-packages
 WORKER = [sys.executable, "-m", "allpairs.learner", "worker"]
 MATCHING = [sys.executable, "-m", "allpairs.learner", "serve-model"]
-# seconds
-LOOK_EVERY = 2.0
-LONGEST_WAIT = 60.0
+LOOK_EVERY = 2.0  # seconds
+LONGEST_WAIT = 60.0  # seconds
 SLOWEST_START = 300.0  # seconds for which a process counts as starting: loading torch takes long on a busy machine
 EMPTY_EVERY = 3600.0  # seconds between two checks of the bin
 

@@ -5,12 +5,11 @@ from typing import Any
 
 import altair as alt
 
-# of pairs
-POSITIVE = "#2f7fd6"
-NEGATIVE = "#d9730d"
+POSITIVE = "#2f7fd6"  # of pairs
+NEGATIVE = "#d9730d"  # of pairs
 NEUTRAL = "#7b8087"  # pairs that are neither (unsure, or all of them), times, and reference lines
 MATCHER = "#128f82"  # figures of the newest matcher, or of all
-EARLIER = "#9a5bd0"  # figures of the first one
+EARLIER = "#9a5bd0"  # figures of the first matcher
 KINDS = {"pairs": NEUTRAL, "negatives": NEGATIVE, "positives": POSITIVE}  # of pairs in a histogram
 ANSWERS = {"positives": POSITIVE, "negatives": NEGATIVE, "unsure": NEUTRAL}  # of labels
 

@@ -43,7 +43,7 @@ BUTTONS = (
     (AnswerKind.UNSURE, later("Unsure")),
     (AnswerKind.SKIP, later("Skip")),
 )
-# the queues to choose from
+# Queues to choose from.
 BATCH = "batch"
 AUDIT_BATCH = "audit"
 

@@ -14,9 +14,8 @@ from allpairs.db.progress import Progress
 from allpairs.db.schema.engine import artifacts
 from allpairs.db.schema.tables import now
 
-# in a back-up's folder
-ROWS = "allpairs.db"
-MODELS = "artifacts"
+ROWS = "allpairs.db"  # in a back-up's folder
+MODELS = "artifacts"  # in a back-up's folder
 
 
 @private_files()

@@ -31,9 +31,8 @@ from allpairs.learner.light.catalog import STRATEGIES
 REFERENCE = "uncertainty"
 MATCHED = "stratified-match"
 LEAST_LABELS = 10  # of each class
-# characters
-LONGEST_NAME = 200
-LONGEST_ROW = 50
+LONGEST_NAME = 200  # characters
+LONGEST_ROW = 50  # characters
 # Settings that a simulation does not use.
 OF_PEOPLE = {"question", "guidelines", "auto_train", "keep_groups", "rater_use"}
 

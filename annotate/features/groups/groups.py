@@ -27,9 +27,8 @@ from allpairs.learner.light.groups.description import Changes, Groups, changes_o
 from allpairs.learner.light.groups.links import Links
 
 MOST_PAIRS = 1_000  # that can be answered at once
-# prefixes of the keys of such answers and of their undoing
-ACT = "group-"
-UNDO = "undo-group-"
+ACT = "group-"  # prefix of the keys of such answers
+UNDO = "undo-group-"  # prefix of the keys that undo them
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from allpairs.learner.light.stats.label_times import CAP
 
 ROW = 30  # pixels for an annotator
 AROUND = 110  # pixels for axis and legend
-DAYS = 90  # the newest days, drawn at most
-PEOPLE = 20  # the most active annotators, drawn at most
+DAYS = 90  # newest days to draw at most
+PEOPLE = 20  # most active annotators to draw at most
 
 
 def days_chart(table: pd.DataFrame) -> Plot:

@@ -18,8 +18,8 @@ from allpairs.db.projects.evaluations import matchers_with_evaluations
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Design
 
-RECALL = 0.2  # the paper's: the recall at which it reports precision
-DRAW = 50  # the paper's: pairs sampled of each kind
+RECALL = 0.2  # the recall at which the paper reports precision
+DRAW = 50  # pairs of each kind, as many as the paper samples
 FORMS = {"uncorrected": "As measured", "consistent": "Corrected", "paper": "Corrected, paper's form"}
 STRATA = ("near", "other")  # names of the design's strata
 CERTAIN = 0.05  # significance level

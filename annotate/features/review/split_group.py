@@ -27,9 +27,8 @@ from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import now
 
-# prefixes of the keys of such answers and of their undoing
-ACT = "split-"
-UNDO = "undo-split-"
+ACT = "split-"  # prefix of the keys of such answers
+UNDO = "undo-split-"  # prefix of the keys that undo them
 
 
 @dataclass(frozen=True)

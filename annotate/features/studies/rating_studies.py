@@ -40,7 +40,7 @@ from allpairs.db.schema.tables import Study, StudyUnit
 
 TEST_QUESTIONS = "test-questions"  # the kind of a run's output
 REFERENCE = "written by people"  # the test pairs' own questions, treated like a model's
-DRAWN = 50  # the paper rates as many questions
+DRAWN = 50  # questions to rate, as many as in the paper
 SEED = 0
 BEGUN = ("no adaptation", "self-training, iteration 1", "back-training, iteration 1")  # the models in the paper's table
 MOST = 5_000  # questions in a study

@@ -132,7 +132,7 @@ def apply(engine: Engine, project: str, source: TextFile, progress: Progress = n
     """Store what the file changes, all of it or nothing; a file that changes nothing stores nothing.
 
     Then the groups are brought up to date, where the project's settings say so.
-    Raises InputError as `preview` does, and if too few texts would be left for a pair.
+    Raises InputError as `preview_change` does, and if too few texts would be left for a pair.
     """
     with reading(engine) as session:  # comparing with every text must not block annotators
         stored_project = project_for(session, Right.CHANGE, project)

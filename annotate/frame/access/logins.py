@@ -17,9 +17,8 @@ from allpairs.db.schema.engine import as_system, reading, writing
 from allpairs.db.schema.tables import Login, Person
 
 WINDOW = timedelta(minutes=15)
-# failures within the window before signing in is blocked
-PER_NAME = 5
-PER_ADDRESS = 20
+PER_NAME = 5  # failures within the window before a name is blocked
+PER_ADDRESS = 20  # failures within the window before an address is blocked
 WRONG = later("the name or the password is wrong: check both and try again")
 LOGIN_AGE = timedelta(days=30)  # ended logins are kept for so long
 

@@ -8,9 +8,8 @@ from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
 from allpairs.db.errors import InputError
 
-# characters
-SHORTEST = 10
-LONGEST = 1_000
+SHORTEST = 10  # characters
+LONGEST = 1_000  # characters
 HASHER = PasswordHasher()  # argon2id, RFC 9106, low-memory parameters: 64 MiB, 3 passes, 4 lanes
 
 

@@ -30,9 +30,8 @@ OFFERED = (
     Language("de", "Deutsch", thousands=".", decimal=",", percent="\u202f%"),
     Language("fr", "Français", thousands="\u202f", decimal=",", percent="\u202f%"),
 )
-# for tests of the layout
-LONGER = Language("en-XA", "Longer")
-MIRRORED = Language("ar-XB", "Mirrored", from_right=True)
+LONGER = Language("en-XA", "Longer")  # for tests of the layout
+MIRRORED = Language("ar-XB", "Mirrored", from_right=True)  # for tests of the layout
 LANGUAGES = {language.code: language for language in (*OFFERED, LONGER, MIRRORED)}
 
 

@@ -15,7 +15,7 @@ MEDIA_TYPE = "application/problem+json"
 JSON = "application/json"
 LONGEST_BODY = 2_000_000  # bytes: enough for the most answers in one request, each with the longest note
 FULL = 507  # no room
-UNAVAILABLE = 503  # a disk or database that cannot be written or does not answer
+UNAVAILABLE = 503  # a disk or database cannot be written or does not answer
 
 log = logging.getLogger(__name__)
 

@@ -78,7 +78,7 @@ def _history(scores: Sequence[RoundScore]) -> None:
         )
         st.markdown(first_score)
         return
-    from allpairs.annotate.features.label.ui.score_chart import score_chart
+    from allpairs.annotate.features.label.ui.score_chart import score_chart  # Altair is slow to import, and few ask
 
     course = _(
         "Its score was {score} when it was chosen, and {newest} in round {number}.",

@@ -33,8 +33,8 @@ EXAMPLES = (
 TITLES = {"one": {Side.LEFT: "Texts"}, "two": {Side.LEFT: "Left list", Side.RIGHT: "Right list"}}
 ROW_NUMBERS = "(none: number the rows)"
 NO_LABEL = "(none: all pairs are positive)"
-MOST_ROWS = 5  # rows of a file that are drawn
-LOOKED_AT = 200  # rows read to guess the columns
+MOST_ROWS = 5  # rows of a file to draw
+LOOKED_AT = 200  # rows of a file to guess the columns from
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def advanced_form(
     fixed: Collection[str] = (),
     places: dict[str, DeltaGenerator] | None = None,
 ) -> dict[str, Any]:
-    """Draw all other fields in folded groups and return the entered values by field, unchecked (see `form_problems`).
+    """Draw all other fields in folded groups; return the entered values by field, unchecked (see `setting_problems`).
 
     `values` fill the form when it is first drawn; `fixed` fields are shown but cannot be changed. `places` receives a
     container below each group, by the group's name, for elements that need all entered values. The form has a button

@@ -15,8 +15,8 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.studies import CRITERIA, Scores
 from allpairs.db.schema.tables import StudyUnit
 
-WIDTH = 760  # pixels: a passage with lines of readable length
-BUTTON = 84  # pixels: a button with its key
+WIDTH = 760  # pixels: lines of readable length
+BUTTON = 84  # pixels of a button with its key
 ANSWERS = (
     (True, later("Yes")),
     (False, later("No")),
