@@ -149,7 +149,7 @@ def test_hidden_checks_are_served_and_fast_answers_asked_again(postgres: Engine)
     assert ann.specificity is not None and ann.specificity.value == 1
     (told,) = read_fast_answers(postgres, project)
     assert (told.answers, told.queued_again, told.looked_at) == (40, 5, 0)
-    again = [pair for pair in serve(postgres, project, "ben", 60)[0] if pair.again and pair.task_id > 0]
+    again = [pair for pair in serve(postgres, project, "ben", 60)[0] if pair.repeated and pair.task_id > 0]
     assert len(again) == 5
 
 
