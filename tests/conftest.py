@@ -40,8 +40,9 @@ hypothesis.settings.load_profile("quick")
 
 # Services whose statements both databases see by default; with --database postgresql all tests run on that one.
 ON_BOTH = (
-    "tests/annotate/labelling", "tests/annotate/review", "tests/annotate/features/projects/test_lifecycle.py",
-    "tests/annotate/frame/access/test_look_alikes.py", "tests/annotate/frame/access/test_turns_of_acts.py",
+    "tests/annotate/features/label/", "tests/annotate/features/review/",
+    "tests/annotate/features/projects/test_lifecycle.py", "tests/annotate/frame/access/test_look_alikes.py",
+    "tests/annotate/frame/access/test_turns_of_acts.py",
     "tests/annotate/features/raters/test_rater_races.py", "tests/db/labels/test_answers.py",
     "tests/db/schema/test_outside_texts.py", "tests/system/test_attacks_archives.py",
 )  # fmt: skip
@@ -54,7 +55,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Look for garbage rarely: each time goes through all that torch has loaded, 8 % of the time of the tests."""
+    """Check ON_BOTH, and look for garbage rarely: each time goes through all of torch, 8 % of the time of the tests."""
+    if missing := [path for path in ON_BOTH if not (ROOT / path).exists()]:
+        raise pytest.UsageError(f"ON_BOTH names what is gone: {missing}")
     gc.set_threshold(100_000, 50, 100)
 
 
