@@ -21,7 +21,7 @@ from allpairs.db.loopback import is_loopback
 _WORD = re.compile(r"\w+")
 FUNCTION = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"  # module:function
 LINE = r"^[^\x00-\x1f\x7f]*$"  # text without control characters
-_Line = Annotated[str, Field(max_length=200, pattern=LINE)]
+_Line = Annotated[str, Field(pattern=LINE)]
 _Price = Annotated[float, Field(ge=0, le=1_000_000)]
 
 
@@ -49,14 +49,18 @@ class RaterSetup(BaseModel):
     url: str = Field(
         "", max_length=500, title="Address", description="The endpoint's address up to /v1, as of Ollama or vLLM."
     )
-    model: _Line = Field("", description="The model's name at the endpoint.")
+    model: _Line = Field("", max_length=200, description="The model's name at the endpoint.")
     key_name: _Line = Field(
         "",
+        max_length=100,
         title="Environment variable of the key",
         description="The worker's environment variable that holds the key, if the operator allows it.",
     )
     function: _Line = Field(
-        "", title="Python function", description="In place of an endpoint: module:function, if the operator allows it."
+        "",
+        max_length=200,
+        title="Python function",
+        description="In place of an endpoint: module:function, if the operator allows it.",
     )
     samples: int = Field(
         1, ge=1, le=20, title="Answers per pair", description="Answers for each pair; p is the share that says yes."

@@ -100,6 +100,8 @@ def statuses(described: Described, operation: Any, mode: GenerationMode, token: 
                 case.path_parameters |= {name: there[name] for name in there if name in case.path_parameters}
                 if mode.is_positive and operation.name == "change_texts":  # most random texts show nothing
                     case.body["texts"] = [{"id": "new", "text": "a text that is new"}]
+                if mode.is_positive and operation.name == "set_rater":  # most random addresses and keys are refused
+                    case.body = {"name": "local", "url": "http://localhost:1/v1", "model": "m"}
         seen.add(case.call_and_validate(headers={"Authorization": f"Bearer {token}"}).status_code)
 
     check()

@@ -106,6 +106,8 @@ def test_a_paused_rater_is_not_asked_until_it_is_resumed(engine: Engine, project
         ({"model": ""}, "name the model"),
         ({"kind": RaterKind.FUNCTION, "function": "judge"}, "module:function"),
         ({"samples": 99}, "samples"),
+        ({"name": "n" * 61}, "name.* 60 "),
+        ({"key_name": "K" * 101}, "key_name.* 100 "),
         ({"key": "secret"}, "key"),
     ],
 )
