@@ -193,7 +193,7 @@ def test_texts_come_in_any_list(matcher: Matcher, tmp_path: Path) -> None:
     hostile = ["one\rtwo", "three\r\n\nfour", '"a", b', "'-ing", "=1+1", "x \u2028 ß"]
     for same in (hostile, pd.DataFrame({"id": range(6), "text": hostile})):
         assert [item.text for item in read_corpus(same, None, None, tmp_path).items] == hostile
-    with pytest.raises(InputError, match="two columns"):
+    with pytest.raises(InputError, match="two columns of one name"):
         any_texts(pa.table([pa.array(TEXTS), pa.array(TEXTS)], names=["text", "text"]), "left")
     (tmp_path / "left.jsonl").write_text('{"id": "a", "text": ""}\n')
     with pytest.raises(InputError, match=r"left\.jsonl, row 1"):  # that file is the caller's

@@ -63,7 +63,7 @@ def test_groups_beside_the_true_ones() -> None:
     assert evaluate_groups(missing, [1, 2, 3, 3], name=["Ann", np.nan, "Ann", "Ann"])["pairs"]["precision"] == 1
     with pytest.raises(InputError, match="need two lists"):
         evaluate_groups([1], [1], by="source")
-    with pytest.raises(InputError, match="1 values for 2"):
+    with pytest.raises(InputError, match="true has 1 values for 2"):
         evaluate_groups([1, 2], [1])
     with pytest.raises(InputError, match="by is 'venue'"):
         evaluate_groups([1], [1], by="venue")

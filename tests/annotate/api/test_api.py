@@ -206,7 +206,7 @@ def test_a_record_is_answered_and_publications_are_listed(
     assert asked == [{"project_id": project, "texts": ["a", {"name": "b"}], "k": 3, "side": "left", "why": True}]
     boss = member(engine, project, R.ADMINISTRATOR)
     assert "is the published one" in refused(boss.post(of(project, "/publications"), json={"kind": "shadow"}), 409)
-    assert "round 7" in refused(boss.post(of(project, "/publications"), json={"round": 7}), 409)
+    assert "round 7 has no model" in refused(boss.post(of(project, "/publications"), json={"round": 7}), 409)
     make_trained(engine, project, 2)
     made = boss.post(of(project, "/publications"), json={"kind": "shadow", "note": "a try"}).json()
     with writing(engine) as session:

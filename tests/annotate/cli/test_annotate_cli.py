@@ -75,7 +75,7 @@ def test_a_project_is_copied_archived_binned_and_restored(folder: Path, capsys: 
     assert states(capsys) == {"Q": "active"}
     assert states(capsys, "--all") == {"Q copy": "archived", "Q": "active", "Other": "binned"}
     assert "'Other' is in the bin" in failure(capsys, "project", "show", "Other")
-    assert "choose another name" in failure(capsys, "project", "duplicate", "Q", "--as", "Other")
+    assert "in the bin; choose" in failure(capsys, "project", "duplicate", "Q", "--as", "Other")
     assert "neither archived nor" in failure(capsys, "project", "restore", "Q")
     for name in ("Other", "Q copy"):
         assert annotate("project", "restore", name) == 0
@@ -152,7 +152,7 @@ def test_a_project_goes_out_and_comes_in(folder: Path, capsys: pytest.CaptureFix
     assert annotate("project", "create", "Q", "--left", "q.csv", "--gold", "gold.csv") == 0
     capsys.readouterr()
     assert annotate("project", "export", "Q", "--out", "q.zip") == 0
-    assert "10 texts, 0 answers" in capsys.readouterr().out
+    assert "10 texts, 0 answers and 0 models in q.zip" in capsys.readouterr().out
     assert annotate("project", "import", "q.zip") == 0
     out, error = capsys.readouterr()
     assert out == "Q (2): 10 texts, 0 answers\n"
@@ -261,4 +261,4 @@ def test_an_exported_history_is_verified(folder: Path, capsys: pytest.CaptureFix
     last = (folder / "history.csv").read_text().splitlines()[-1].rpartition(",")[2]
     assert capsys.readouterr().out == f"2 rows, none changed; last checksum {last}\n"
     (folder / "history.csv").write_text((folder / "history.csv").read_text().replace("negative", "positive"))
-    assert "row 3: the chain breaks" in failure(capsys, "labels", "verify", "history.csv")
+    assert "history.csv, row 3: the chain breaks" in failure(capsys, "labels", "verify", "history.csv")

@@ -141,7 +141,7 @@ def test_labels_are_checked_and_then_stored(engine: Engine, project: int, tmp_pa
     page.text_input(key="bring_labels_path").set_value(str(tmp_path / "labels.csv")).run()
     assert page.button(key="bring_store").disabled
     page.button(key="bring_check").click().run()
-    assert "1 label" in page.success[0].value and stored(engine) == 2
+    assert "1 label can be stored" in page.success[0].value and stored(engine) == 2
     unknown, kept, already = (box.label for box in page.expander)
     assert unknown.startswith("1 row") and "with this id" in unknown
     assert kept.startswith("1 row") and "differs and is kept" in kept
@@ -202,7 +202,7 @@ def test_matches_are_asked_for_and_taken_away(
         pq.write_table(groups, folder / "groups.parquet")
         write_summary(folder, make_matches(2, 0.625, 1, 1, 2))
     page.run()
-    assert any("1 groups of 2" in text.value for text in page.markdown)
+    assert any("1 pair of texts, 1 groups of 2" in text.value for text in page.markdown)
     assert get.get(f"/{links(page)['Pairs as CSV']}").text.splitlines()[1] == "a,'=b,0.5,0.7,,x,y"
     assert get.get(f"/{links(page)['Groups as CSV']}").text.splitlines()[1] == "1,2,left,a,x"
 

@@ -171,7 +171,7 @@ def test_failed_runs_give_their_reasons(engine: Engine, project: int) -> None:
     state["cells"][0] |= {"state": "failed", "error": "the encoder is *gone*"}
     (folder / STATE).write_text(json.dumps(state))
     page = open_page()
-    assert "No run" in page.error[0].value
+    assert "No run could be finished" in page.error[0].value
     assert "seed 0: the encoder is \\*gone\\*" in page.warning[0].value
     assert "3 of 4 runs done" in said(page)
 

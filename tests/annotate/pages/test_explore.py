@@ -177,7 +177,7 @@ def test_a_pair_becomes_a_task_by_one_click(engine: Engine, project: int) -> Non
     explore(engine, project, 2, SCORED, KNOWN[:2])
     ids, page = item_ids(engine, project), open_page("Matches")
     page.button(key=f"pick_{project}_{ids[3]}_{ids[4]}").click().run()
-    assert "pair of batch 1" in captions(page)
+    assert "next pair of batch 1" in captions(page)
     with reading(engine) as session:
         first = session.scalars(select(Task).order_by(Task.position).limit(1)).one()
     assert (first.left_id, first.right_id, first.strategy) == (ids[3], ids[4], "picked")
@@ -187,7 +187,7 @@ def test_a_pair_becomes_a_task_by_one_click(engine: Engine, project: int) -> Non
     add_job(engine, project, "n", kind=NEXT_ROUND, state="running")
     page = open_page("Matches")
     assert not [key for key in keys(page) if key and key.startswith("pick_")]
-    assert "being prepared" in captions(page)
+    assert "next batch is being prepared" in captions(page)
 
 
 def test_a_typed_text_is_searched(engine: Engine, project: int) -> None:
@@ -270,7 +270,7 @@ def test_a_group_is_answered_after_a_question_and_undone(engine: Engine, project
     question = "Answer 3 unlabelled pairs with yes?"
     assert any(text.value.startswith(question) for text in page.markdown) and labels(engine, project) == []
     page.button(key=f"{key}_yes").click().run()
-    assert "3 pairs answered" in captions(page)
+    assert "3 pairs answered with yes" in captions(page)
     assert {pair[:2] for pair in labels(engine, project)} == {(ids[0], ids[1]), (ids[0], ids[2]), (ids[1], ids[2])}
     page.button(key="undo_group").click().run()
     assert not page.exception and labels(engine, project) == [] and "undo_group" not in keys(page)
@@ -325,10 +325,10 @@ def test_the_question_can_be_declined_and_may_have_no_point(engine: Engine, proj
 
 def test_mistakes_and_missed_positives(engine: Engine, project: int) -> None:
     page = open_page("Mistakes")
-    assert "2 of 2 pairs" in captions(page)
+    assert "2 of 2 pairs have p ≥ ½" in captions(page)
     assert captions(page).index("score 0.800") < captions(page).index("score 0.700")
     page.get_by_key("mistakes").set_value("Missed positives").run()
-    assert "0 of 1 pair" in captions(page) and "score 0.900" in captions(page)
+    assert "0 of 1 pair have p < ½" in captions(page) and "score 0.900" in captions(page)
     explore(engine, project, 2, SCORED)
     assert "known to be a non-match" in open_page("Mistakes").info[0].value
 
@@ -361,4 +361,4 @@ def test_comparing_takes_two_trained_rounds(engine: Engine, home: Path) -> None:
 def test_rounds_that_agree_say_so(engine: Engine, project: int) -> None:
     explore(engine, project, 1, [(0, 1, -0.9)])
     explore(engine, project, 2, [(0, 1, -0.9)])
-    assert "the same probabilities" in open_page("Compare").info[0].value
+    assert "Round 1 and round 2 give the same" in open_page("Compare").info[0].value

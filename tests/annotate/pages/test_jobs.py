@@ -44,7 +44,7 @@ def test_each_job_shows_its_state_and_only_open_ones_can_end(engine: Engine, pro
     page = open_page()
     shown = [text.value for text in page.markdown]
     assert [name for text in shown for name in states if name in text] == list(reversed(states))
-    assert "requested 26 min ago" in "\n".join(text.value for text in page.caption)
+    assert "running, requested 26 min ago" in "\n".join(text.value for text in page.caption)
     assert [bar.proto.text for bar in page.get("progress")] == [
         "encoding texts, 50%", "waits for “Train and prepare the next batch” (encoding texts, 50%)"
     ]  # fmt: skip

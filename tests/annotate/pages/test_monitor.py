@@ -212,7 +212,7 @@ def test_highest_pairs_that_are_all_pairs_are_not_shown_apart(engine: Engine, ho
     make_audited_project(engine, below=None, top={"pairs": 4_498_500, "estimates": figures})
     said = [text.value for page in (open_page(), open_page(**CURVES)) for text in page.markdown]
     assert not any("Among the highest" in text or "Most of that comes" in text for text in said)
-    assert any("480 more audit labels" in text for text in said)
+    assert any("480 more audit labels would halve it" in text for text in said)
 
 
 def test_a_target_is_forecast_in_labels_and_hours(engine: Engine, home: Path) -> None:
@@ -389,7 +389,7 @@ def test_known_pairs_measure_groups_and_come_before_an_audit(
     found = {"complete": 38, "labels": 431, "positives": 60, "rounds": {"4": audited}}
     make_design(engine, project_id, DesignKind.ENTITIES, weights=[5.0] * 40, found=found)
     page = open_page(**AUDIT)
-    assert "by the known pairs" in "\n".join(caption.value for caption in page.caption)
+    assert "Exact, by the known pairs" in "\n".join(caption.value for caption in page.caption)
     assert "Round 4, exact: Average linkage 0.750" in described(page, "B³ F1")
     page.selectbox(key="entities_method").set_value("entity audit").run()
     assert "0.800 (0.700 to 0.900)" in described(page, "B³ F1")
@@ -400,7 +400,7 @@ def test_known_pairs_measure_groups_and_come_before_an_audit(
 def test_an_entity_audit_says_that_it_waits_for_complete_texts(engine: Engine, home: Path) -> None:
     make_design(engine, make_measured_project(engine), DesignKind.ENTITIES, weights=[5.0] * 30)
     captions = [caption.value for caption in open_page(**AUDIT).caption]
-    assert any("when 20 are complete" in caption for caption in captions)
+    assert any("30 texts drawn" in caption and "when 20 are complete" in caption for caption in captions)
 
 
 def test_an_open_audit_batch_is_linked_to(engine: Engine, home: Path) -> None:
@@ -471,10 +471,10 @@ def test_train_now_asks_for_a_round_and_shows_what_hinders_it(
     monkeypatch.setattr(jobs, "request_round", request)
     page = open_page()
     page.button(key="train_now").click().run()
-    assert "batch 1" in page.error[0].value
+    assert "Nothing of batch 1" in page.error[0].value
     page.button(key="train_now").click().run()
     assert asked == [project_id] * 2
-    assert "waiting for a worker" in page.get("progress")[0].proto.text
+    assert "next batch: waiting for a worker" in page.get("progress")[0].proto.text
 
 
 def test_the_page_is_drawn_anew_when_the_job_ends(engine: Engine, home: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_project_is_made_from_a_path_on_the_server(engine: Engine, folder: Pat
     page.switch_page("../pages/new_project.py").run()
     assert disabled(page)
     fill(page, new_name="Help desk", left_path=str(folder / "q.csv"), gold_path=str(folder / "gold.csv"))
-    assert "3 positive (1 of them implied" in said(page)
+    assert "3 positive (1 of them implied by others), 1 negative" in said(page)
     assert "2 rows share" in said(page)
     assert list(page.dataframe[0].value["text"][:2]) == ["How do I do *0*?", "How do I do *1*?"]
     assert not disabled(page)
@@ -190,7 +190,7 @@ def test_uploaded_files_of_two_lists_have_columns_of_their_own(engine: Engine, f
     upload(page, "right", folder / "right.csv.gz")
     assert [box.value for box in page.selectbox if box.label == "Id column"] == ["id", "key"]
     assert [box.value for box in page.multiselect] == [["text"], ["body"]]
-    assert "8 × 1 texts" in said(page)
+    assert "8 × 1 texts; no known pairs" in said(page)
     assert not disabled(page)
 
 
@@ -225,7 +225,7 @@ def test_names_and_settings_are_checked_before_storing(engine: Engine, folder: P
     page.number_input(key="new_settings_first").set_value(2).run()
     page.number_input(key="new_settings_evaluation_share").set_value(0.99).run()
     page.button(key="create").click().run()
-    assert "too few" in said(page)  # one item would be left for training
+    assert "too few for a pair" in said(page)  # one item would be left for training
     with pytest.raises(InputError):
         project_by_name(engine, "Free")
 

@@ -195,7 +195,7 @@ def test_a_run_of_another_project_is_not_there(engine: Engine, project: int) -> 
     other = make_project(engine, ["a", "b"], name="Other")
     finished_run(engine, project, "r")
     for act in (partial(pipelines.delete_run, run_id="r"), partial(pipelines.run_output, run_id="r", number=0)):
-        with pytest.raises(InputError, match="no run r"):
+        with pytest.raises(InputError, match="project has no run r"):
             act(engine, other)
     assert pipelines.list_runs(engine, other) == []
 
@@ -246,7 +246,7 @@ def test_a_sample_is_queued_and_its_precision_shown(engine: Engine, mined: int) 
         answer = AnswerKind.POSITIVE if place < 9 else AnswerKind.NEGATIVE
         record(engine, mined, "ann", [{"key": f"k{place}", "task_id": task.id, "answer": answer}])
     page = open_page()
-    assert "**75%** are right" in said(page)
+    assert "all 12 mined pairs, **75%** are right (95% interval 75% to 75%, 12 labels)" in said(page)
     row = page.dataframe[0].value.iloc[0]
     assert (row["Ranks"], row["Sampled"], row["Right"], row["Precision (95% interval)"]) == (
         "1 to 12", 12, 9, "75% (75% to 75%)",
@@ -269,7 +269,7 @@ def test_the_best_pairs_become_labels_and_are_taken_back(engine: Engine, mined: 
 
 def test_the_encoder_is_changed_after_its_implications_are_read(engine: Engine, mined: int) -> None:
     page = opened_popover(open_page(), "encoder_r_1")
-    assert "12 texts are encoded" in said(page)
+    assert "All 12 texts are encoded" in said(page)
     page.button(key="encoder_r_1_use").click().run()
     assert not page.exception
     with reading(engine) as session:

@@ -116,7 +116,7 @@ def test_the_pairs_with_their_figures(engine: Engine, project: int) -> None:
     make_preview(engine, project)
     page = open_page()
     shown = [text.value for text in page.markdown]
-    assert "model of round 2" in shown[0]
+    assert "**Uncertainty sampling**, with the model of round 2" in shown
     assert "1\\. one \\*star\\*" in shown
     assert next(text for text in shown if text.startswith("two")).endswith(" …")
     assert "score 0.750, p 0.600" in captions(page)

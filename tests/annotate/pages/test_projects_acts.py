@@ -54,10 +54,10 @@ def test_a_card_shows_batch_round_figure_and_labels(engine: Engine) -> None:
         session.execute(update(Answer).values(created_at=now()))
     page = open_page()
     text, figures = said(page), [(metric.label, metric.value) for metric in page.metric]
-    assert "exact over 200,600" in text
-    assert "0.520 to 0.680, sampled: 200" in text
+    assert "exact over 200,600 pairs, round 4" in text
+    assert "0.520 to 0.680, sampled: 200 audit labels, round 4" in text
     assert "Round 4 was trained" in text and "on 325 labels" in text
-    assert "325 answers in 14" in text
+    assert "325 answers in 14 days, 325 today" in text
     assert [bar.proto.text for bar in page.main.get("progress")] == [
         "Batch 4: 135 of 135 answered", "Batch 5: 0 of 20 answered"
     ]  # fmt: skip

@@ -129,7 +129,7 @@ def test_results_stand_beside_the_papers(engine: Engine, project: int) -> None:
     assert scores.iloc[5].tolist() == ["– the paper", "50", "0.70", "0.44", "0.62", "0.88"]
     assert scores.iloc[6].tolist()[:2] == ["back-training minus self-training", "4 of 4"]
     assert agreement["Coefficient"][0] == "Agreement" and agreement["Naturalness"][0].startswith("0.55 (0.")
-    assert "11 questions rated" in text
+    assert "11 questions rated by two or more of 2 raters" in text
     assert "ann: 12 of 12 · bob: 11 of 12" in text
     assert "results name the models" in page.warning[0].value  # bob is not through
     assert len(page.get("link_button")) == 2

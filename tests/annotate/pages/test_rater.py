@@ -97,7 +97,7 @@ def test_its_worth_is_on_the_tab_people(engine: Engine, project: int) -> None:
         pairs = list(combinations(session.scalars(select(Item.id).order_by(Item.id)), 2))
     assert "Machine rater" not in [part.value for part in monitor(project).subheader]
     rater_id = add_rater(engine, project)
-    assert "people answered" in said(monitor(project))
+    assert "no pair that people answered" in said(monitor(project))
     answer_pairs(engine, project, [(pair, AnswerKind.NEGATIVE) for pair in pairs[:20]])
     add_verdicts(engine, rater_id, [(pair, Verdict.NO, 0.2) for pair in pairs[:20]])
     page = monitor(project)

@@ -106,7 +106,7 @@ def test_what_a_change_implies_is_said_before_it_is_saved(engine: Engine, projec
     assert "Effects of the change" not in "\n".join(text.value for text in page.markdown)
     field(page, project, "encoder").set_value("bge-small").run()
     (said,) = [text.value for text in page.markdown if text.value.startswith("- ")]
-    assert "2 texts are encoded" in said.replace("\\", "")
+    assert "All 2 texts are encoded again by bge-small" in said.replace("\\", "")
     field(page, project, "encoder").set_value(DEFAULTS["encoder"])
     field(page, project, "audit_every").set_value(3).run()  # no item is kept for measuring
     assert "No further effects" in "\n".join(text.value for text in page.markdown)

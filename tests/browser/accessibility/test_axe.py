@@ -153,5 +153,5 @@ def test_progress_names_its_stages_but_not_its_figures(site: App, signed_in: Pag
     expect(page.get_by_text("Last job done")).to_be_visible()
     page.wait_for_function("() => window.heard.length >= 2")  # text would be evaluated at every look: forbidden here
     running, done = page.evaluate("window.heard")
-    assert running.endswith(": encoding texts, 60%, about 2 min left")
+    assert running.endswith("next batch: encoding texts, 60%, about 2 min left")
     assert done.endswith(": done")

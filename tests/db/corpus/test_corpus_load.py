@@ -165,10 +165,10 @@ def test_conflicts_are_noted_and_the_positive_wins(tmp_path: Path) -> None:
         ("3", "4", False, False),
     }
     notes = "\n".join(corpus.notes[1:])
-    assert "(row 8: '1', '5')" in notes
-    assert "left out (row 9" in notes
-    assert "taken as positive (row 7: '2', '1')" in notes
-    assert "implied to be positive" in notes
+    assert "1 positive pair of an item with itself (identical texts), left out (row 8: '1', '5')" in notes
+    assert "1 negative pair of an item with itself (identical texts): a conflict, left out (row 9" in notes
+    assert "both positive and negative: a conflict, taken as positive (row 7: '2', '1')" in notes
+    assert "1 negative pair implied to be positive" in notes
     assert "(row 4: '1', '3')" in notes
 
 
@@ -218,8 +218,8 @@ def test_a_closure_beyond_measure_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(gold, "MAX_CLOSURE", 5)
     path = table(tmp_path / "gold.csv", "id1,id2", "1,2", "2,3", "3,4")
     text = refusal(items(tmp_path), gold=path)
-    assert "limit is 5" in text
-    assert "4 items" in text
+    assert "6 pairs, but the limit is 5" in text
+    assert "largest group has 4 items" in text
 
 
 edges = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)).filter(lambda pair: pair[0] != pair[1]), max_size=15)

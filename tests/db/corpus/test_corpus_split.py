@@ -74,7 +74,7 @@ def test_a_component_is_exchanged_where_that_comes_nearer() -> None:
 def test_one_component_of_everything_stays_in_training() -> None:
     split = split_corpus(corpus_of(2, gold=[GoldPair(0, 1, True)]), 0.9, np.random.default_rng(0))
     assert {item.split for item in split.items} == {Split.TRAIN}
-    assert "0.0% of the items" in split.notes[0]
+    assert "0.0% of the items are in the evaluation set, not 90.0%" in split.notes[0]
 
 
 def test_splitting_both_sides_gives_both_the_share() -> None:
@@ -122,7 +122,7 @@ def test_items_that_are_not_named_take_no_part(tmp_path: Path) -> None:
         ("left3", Split.EVALUATION),
     ]
     assert split.gold == [GoldPair(1, 2, True)]
-    assert "1 item, and with them 2" in split.notes[0]
+    assert "left out: 1 item, and with them 2" in split.notes[0]
 
 
 def test_a_right_side_that_is_not_named_serves_both(tmp_path: Path) -> None:

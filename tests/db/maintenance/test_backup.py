@@ -67,7 +67,7 @@ def test_no_token_comes_back(engine: Engine, tmp_path: Path) -> None:
     tokens.withdraw_token(engine, anna, tokens.list_tokens(engine, anna)[0].id)
     restore(tmp_path / "b.db", engine, replace=True)
     assert people.id_of(engine, "Anna") == anna
-    with pytest.raises(InputError, match="unknown"):
+    with pytest.raises(InputError, match="token is unknown"):
         tokens.bearer_of(engine, token, "here", START)
 
 

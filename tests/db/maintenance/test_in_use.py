@@ -29,5 +29,5 @@ def test_a_database_in_use_is_not_replaced(engine: Engine, tmp_path: Path) -> No
         remove_server(session, "m", 7)
         session.execute(update(Worker).values(seen_at=now() - ALIVE))
     restore(tmp_path / "b.db", engine, replace=True)
-    with reading(engine) as session, pytest.raises(InputError, match="After"):
+    with reading(engine) as session, pytest.raises(InputError, match="no project named 'After'"):
         project_named(session, "After")

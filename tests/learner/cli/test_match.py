@@ -134,4 +134,4 @@ def test_bad_input_to_match_is_one_line(twins: Files, change: list[object], mess
 
 def test_a_precision_that_is_no_share(files: Files, out: Path, tmp_path: Path) -> None:
     usual = ["match", "--model", out / "model", *files.items, "--out", tmp_path / "m.csv"]
-    assert "not 1.5" in learn(*usual, "--precision", 1.5).refused()
+    assert "between 0 and 1, not 1.5" in learn(*usual, "--precision", 1.5).refused()

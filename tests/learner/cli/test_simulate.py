@@ -184,7 +184,7 @@ def test_a_simulation_that_never_trains_says_so(twins: Files, tmp_path: Path) ->
     arguments = [*twins.simulate(tmp_path / "out"), "--first", 6, "--split", twins.folder / "split.csv"]
     run = learn(*arguments, "--rounds", 1)
     assert run.code == 0
-    assert "all 6 labels are positive" in run.err
+    assert "round 1: all 6 labels are positive" in run.err
     matcher = json.loads((tmp_path / "out" / "model" / "matcher.json").read_text())
     assert "w" not in matcher
     found = learn("evaluate", "--model", tmp_path / "out" / "model", *twins.known).json()

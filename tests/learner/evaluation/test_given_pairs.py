@@ -110,8 +110,8 @@ def test_gold_without_a_positive_is_told_as_such(tmp_path: Path) -> None:
     texts.write_text("id,text\na,one\nb,two\nc,three\n")
     gold.write_text("id1,id2,label\na,b,0\nb,c,0\n")
     corpus = all_evaluation(load_corpus(texts, None, gold))
-    assert "no known pair" in why_all_negative(dataset_of(corpus))
-    with pytest.raises(InputError, match="no known pair"):
+    assert "no known pair is positive" in why_all_negative(dataset_of(corpus))
+    with pytest.raises(InputError, match="no known pair is positive"):
         evaluate_corpus("unread", corpus, Method())
 
 
@@ -128,4 +128,4 @@ def test_an_error_says_why_no_match_is_measured_and_what_helps(tmp_path: Path) -
     assert len(dataset(f"{one_group}f,g,1\n", 0.5).evaluation_positives) > 0  # matches of other texts help
     assert "larger --test-fraction" in why_none_to_measure(dataset("a,b,1\nc,d,1\n", 0.1))
     assert len(dataset("a,b,1\nc,d,1\n", 0.9).evaluation_positives) > 0
-    assert "with label 1" in why_none_to_measure(dataset("a,a,1\n", 0.5))
+    assert "add pairs with label 1" in why_none_to_measure(dataset("a,a,1\n", 0.5))

@@ -58,7 +58,7 @@ def test_the_newest_by_any_column_of_the_file(tmp_path: Path) -> None:
     grouping = Grouping(representative=Representative.NEWEST, newest_by="day")
     table = group_table(corpus, PAIRS, SCORES, 0.5, grouping, order=column_order(corpus, grouping, values))
     assert table["id"][table["representative"] == 1].tolist() == ["d"]
-    with pytest.raises(InputError, match="age"):
+    with pytest.raises(InputError, match="column 'age': no such column"):
         column_values(corpus, "age", texts, None, "id")
 
 

@@ -296,7 +296,7 @@ def test_a_project_of_two_lists(engine: Engine, encoders: list[Path]) -> None:
 
 
 def test_an_unknown_round_and_a_project_without_gold_are_told(engine: Engine, project: int) -> None:
-    with pytest.raises(InputError, match="round 7"):
+    with pytest.raises(InputError, match="round 7 has no model"):
         run(engine, project, number=7)
     with writing(engine) as session:
         session.query(Gold).delete()

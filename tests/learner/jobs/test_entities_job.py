@@ -103,7 +103,7 @@ def test_texts_that_are_not_complete_do_not_count(engine: Engine, project_id: in
     run(engine, project_id, 22)
     tasks = tasks_of(engine)
     label(engine, tasks[: len(tasks) // 2])
-    assert "too few texts" in run(engine, project_id)
+    assert "too few texts are complete" in run(engine, project_id)
     assert designs(engine)[0].details["found"]["complete"] < 20
 
 

@@ -180,7 +180,7 @@ def test_explorations_stay_with_their_matcher(engine: Engine, trained: int) -> N
 
 
 def test_a_round_that_is_gone_is_said(engine: Engine, trained: int) -> None:
-    with pytest.raises(InputError, match="round 7"):
+    with pytest.raises(InputError, match="round 7 has no model"):
         prepare(engine, trained, 7)
 
 

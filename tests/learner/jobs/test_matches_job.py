@@ -118,7 +118,7 @@ def test_a_reranker_orders_the_pairs_and_changes_none(
     about = read_matches(project)
     assert about is not None and about.reranker == "run-1/model"
     monkeypatch.setattr(steps, "MOST_READ", 10)
-    with pytest.raises(InputError, match="at most 10"):
+    with pytest.raises(InputError, match="at most 10: choose"):
         steps.find_matches(job_id, project, 1, 0.2, "run-1/model", *USUAL.words)
 
 
@@ -291,7 +291,7 @@ def test_no_match_makes_empty_files_and_a_wrong_round_is_named(engine: Engine, e
     run(engine, project_id)
     assert find(engine, project_id, 0, 2.0).pairs == 0
     assert rows(project_id, PAIRS) == [] == rows(project_id, GROUPS)
-    with pytest.raises(InputError, match="round 7"):
+    with pytest.raises(InputError, match="round 7 has no model"):
         find(engine, project_id, 7, 0.5)
 
 

@@ -365,7 +365,7 @@ def test_there_is_nothing_to_train_on_before_the_first_answer(engine: Engine, pr
     tasks = newest(engine, project)[1]
     for kind in (SKIP, UNSURE):
         answer(engine, tasks[0], kind)
-        with pytest.raises(InputError, match="since batch 1"):
+        with pytest.raises(InputError, match="no new answers to train on since batch 1"):
             request_round(engine, project)
     answer(engine, tasks[1], POSITIVE)
     assert request_round(engine, project)

@@ -46,7 +46,7 @@ def test_a_projects_training_texts_are_the_passages(engine: Engine, project: int
     assert asked.files["questions"] == "/data/squad.json" and asked.words.endswith("learned from squad.json.")
     measured = {"reading": "/data/dev.json", "sentiment": "/data/opinions.csv"}
     assert begun(engine, project, tmp_path, **measured).files == {"passages": found.files["passages"], **measured}
-    with pytest.raises(InputError, match="no training texts"):
+    with pytest.raises(InputError, match="no training texts in its second list"):
         begun(engine, project, tmp_path, texts="second list")
 
 

@@ -151,7 +151,7 @@ def test_it_stops_before_the_budget_is_exceeded(engine: Engine, project: int, mo
     assert "budget of 6.00" in run(engine, project)
     spent = 1.4 * len(judge.asked)
     assert 2.8 <= spent <= 6.0 and len(verdicts(engine)) == len(judge.asked)
-    with pytest.raises(InputError, match="the next pair could"):
+    with pytest.raises(InputError, match="paused: the next pair could"):
         run(engine, project)
 
 

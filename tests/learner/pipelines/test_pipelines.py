@@ -101,7 +101,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path, did: list[str], chan
 
 
 def test_bad_inputs_are_refused_before_anything_is_written(tmp_path: Path, did: list[str]) -> None:
-    with pytest.raises(InputError, match="bad"):
+    with pytest.raises(InputError, match=r"texts\.csv: bad"):
         begin("try", tmp_path / "out", files(tmp_path, "bad"), Config())
     with pytest.raises(InputError, match=r"missing\.csv: file not found"):
         begin("try", tmp_path / "out", Inputs(texts=str(tmp_path / "missing.csv")), Config())

@@ -224,7 +224,7 @@ def test_titles_are_never_mixed_unless_asked_for(tmp_path: Path, titles: Titles,
     assert released.right is not None
     assert released.right[0].text == first
     assert released.right[-1].text == ("It is old ." if missing or titles == Titles.NEVER else "Town . It is old .")
-    assert any("2 of 8 rows" in note for note in released.notes) == missing
+    assert any("2 of 8 rows have no title" in note for note in released.notes) == missing
 
 
 def test_a_text_of_two_parts_only_measures(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_only_question_guidelines_and_texts_leave(engine: Engine, monkeypatch: p
         allow(monkeypatch, keys="A_KEY@127.0.0.1")
         set_up(engine, project_id, setup(url=served.url, key_name="A_KEY"))
         monkeypatch.delenv("A_KEY", raising=False)
-        with pytest.raises(InputError, match="A_KEY"):
+        with pytest.raises(InputError, match="has no A_KEY: start the worker"):
             run(engine, project_id)
         assert served.bodies == []
         monkeypatch.setenv("A_KEY", "sesame-4711")

@@ -181,5 +181,5 @@ def test_there_is_a_gpu_for_each_process(monkeypatch: pytest.MonkeyPatch, two: N
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     for gpus, fits in ((2, True), (1, False)):
         monkeypatch.setattr(torch.cuda, "device_count", lambda gpus=gpus: gpus)
-        with nullcontext() if fits else pytest.raises(InputError, match="1 GPUs"):
+        with nullcontext() if fits else pytest.raises(InputError, match="there are 1 GPUs"):
             process_count()

@@ -189,7 +189,7 @@ def test_ties_at_the_edge_of_the_window_keep_their_order(monkeypatch: pytest.Mon
 def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("allpairs.learner.search.top_pairs.MOST_PAIRS", 20)
     vectors = unit(np.random.default_rng(0), 12)
-    with pytest.raises(InputError, match="more than 20 pairs"):
+    with pytest.raises(InputError, match="more than 20 pairs score at least -2"):
         best_pairs(vectors, vectors, True, threshold=-2)
     with pytest.raises(InputError, match="21 pairs"):
         best_pairs(vectors, vectors, True, top=21)

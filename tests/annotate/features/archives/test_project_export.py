@@ -274,7 +274,7 @@ def test_models_may_stay_behind(
     assert exported.models == [] and [name for name in files(tmp_path / "one.zip") if "model" in name] == []
     arrived = import_project(elsewhere("other"), tmp_path / "one.zip")
     (note,) = arrived.notes
-    assert "model of round 1, 2" in note
+    assert "no model of round 1, 2" in note
     assert arrived.rows["evaluations"] == 3
 
 

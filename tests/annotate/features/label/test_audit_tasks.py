@@ -438,7 +438,7 @@ def test_training_needs_a_training_answer_since_the_last_one(
     train, audit = tasks_of(engine, batch_of(engine, project).id)[:2]
     set_job(engine, project, "next_round", "done")
     act(engine, audit, P)
-    with pytest.raises(InputError, match="since batch 1"):
+    with pytest.raises(InputError, match="no new answers to train on since batch 1"):
         request_round(engine, project)
     act(engine, train, P)
     set_job(engine, project, "audit", "done")  # a job that measures in between has trained on nothing

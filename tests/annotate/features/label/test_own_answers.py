@@ -94,7 +94,7 @@ def test_nobody_corrects_the_answers_of_others(engine: Engine, project: int) -> 
         correct(engine, project, "bob", mine.answer.id, N)
     with pytest.raises(InputError, match=r"note .* 3,000 .* 2,000"):
         correct(engine, project, "ann", mine.answer.id, N, "x" * 3000)
-    with pytest.raises(InputError, match="answer 999"):
+    with pytest.raises(InputError, match="ann has no answer 999"):
         correct(engine, project, "ann", 999, N)
     assert labels(engine, project) == [P]
 

@@ -214,13 +214,13 @@ def test_mined_pairs_are_read_once_each(tmp_path: Path) -> None:
     assert [(one.pair, one.score) for one in read_mined(path, symmetric=True)] == [((1, 3), 0.9), ((1, 2), 0.6)]
     assert [one.pair for one in read_mined(path, symmetric=False)] == [(3, 1), (1, 3), (1, 2)]
     path.write_text('{"x_id": "1"}\n')
-    with pytest.raises(InputError, match=r"mined\.jsonl, line 1"):
+    with pytest.raises(InputError, match=r"mined\.jsonl, line 1: not a mined pair"):
         read_mined(path, symmetric=True)
 
 
 def test_the_bi_encoder_becomes_the_projects_encoder(engine: Engine, project: int, pairs: list[Pair]) -> None:
     _, lines = plan_encoder(engine, project, "r", BIENCODER)
-    assert "30 texts are encoded" in lines[0]
+    assert "All 30 texts are encoded" in lines[0]
     use_encoder(engine, project, "r", BIENCODER)
     with reading(engine) as session:
         settings = Settings.model_validate(session.get_one(Project, project).settings)
@@ -243,7 +243,7 @@ def test_of_two_towers_there_is_no_encoder_for_both_texts(engine: Engine, projec
     assert plan_encoder(engine, project, "r", BIENCODER)[0].encoder == str((folder / "query").resolve())
     (folder / "passage").mkdir()
     (folder / "passage" / "modules.json").write_text("[]")
-    with pytest.raises(InputError, match="one encoder"):
+    with pytest.raises(InputError, match="one encoder for both texts"):
         plan_encoder(engine, project, "r", BIENCODER)
 
 
@@ -260,7 +260,7 @@ def test_what_is_no_encoder_is_refused(engine: Engine, project: int, pairs: list
     for number in (BIENCODER, CROSSENCODER, PAIRS):
         with pytest.raises(InputError, match="a project cannot use"):
             use_encoder(engine, project, "r", number)
-    with pytest.raises(InputError, match="not a list"):
+    with pytest.raises(InputError, match="not a list of pairs"):
         use_as_training(engine, project, "r", BIENCODER, 1)
     with pytest.raises(InputError, match="has no output number"):
         run_output(engine, project, "r", 7)

@@ -70,7 +70,7 @@ def test_archive_bin_copy_and_end_are_told(engine: Engine, project: int) -> None
     archive_project(engine, project)
     restore_project(engine, project)
     bin_project(engine, project)
-    with pytest.raises(InputError, match="already"):
+    with pytest.raises(InputError, match="already in the bin"):
         bin_project(engine, project)
     restore_project(engine, project)
     assert [kind for _, kind, *_ in told(engine, project)] == [

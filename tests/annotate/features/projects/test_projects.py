@@ -57,7 +57,7 @@ def test_a_bipartite_project_shares_its_right_side(engine: Engine) -> None:
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 81, "a\nb", "a\u202eb"])
 def test_names_that_cannot_be_shown_are_refused(engine: Engine, name: str) -> None:
-    with pytest.raises(InputError, match="name"):
+    with pytest.raises(InputError, match="the project's name"):
         create_project(engine, name, corpus(), SETTINGS)
     assert row_counts(engine)["projects"] == 0
 
@@ -79,7 +79,7 @@ def test_a_crash_in_the_middle_leaves_nothing(engine: Engine) -> None:
 
 @pytest.mark.parametrize(("n", "right"), [(2, 0), (1, 0)])
 def test_a_split_without_training_pairs_is_refused(engine: Engine, n: int, right: int) -> None:
-    with pytest.raises(InputError, match="too few"):
+    with pytest.raises(InputError, match="too few for a pair"):
         create_project(engine, "Small", corpus(n, right), Settings(evaluation_share=0.6))
 
 

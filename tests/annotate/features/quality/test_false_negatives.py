@@ -129,7 +129,7 @@ def test_the_figures_in_words(engine: Engine, project: int) -> None:
     (found,) = read_corrections(engine, project)
     assert found.result is not None
     words = correction_in_words(found, found.result)
-    assert words.startswith("Round 2 at recall 0.20")
+    assert words.startswith("Round 2 at recall 0.20, scores of 0.731 and above")
     assert "120 true" in words and "395 putative" in words and "Of 60 labelled" in words and "24 are real" in words
     real = 0.32 * 340 + 0.8 * 55
     assert f"precision is {1 - real / 515:.3f} (95% interval 0." in words
@@ -239,7 +239,7 @@ def test_figures_are_shown_with_their_plot_and_tables(
     add_correction(engine, project, 2, result=figures(comparison=COMPARISON))
     page = open_section(project)
     (plot,) = page.get("vega_lite_chart")
-    assert "0.233 (0.233 to 0.233)" in plot.proto.alt
+    assert "As measured 0.233 (0.233 to 0.233); Corrected 0.7" in plot.proto.alt
     said = [text.value for text in page.markdown]
     assert "0.233" in said[0] and "Mann–Whitney" in said[1]
     assert [button.proto.label for button in page.get("download_button")] == ["Download CSV"] * 2

@@ -152,7 +152,7 @@ def test_what_is_not_measured_is_not_explained(engine: Engine) -> None:
 def test_it_is_said_what_the_figures_mean(engine: Engine) -> None:
     ranking, threshold = meaning(read_report(engine, make_measured_project(engine)).measured[-1][1])
     assert "random order 0.003" in ranking
-    assert "62% of the accepted pairs" in threshold
+    assert "50% threshold, 62% of the accepted pairs" in threshold
     assert "% to " in meaning(audited(engine, name="Audited").measured[-1][1])[1]
     assert len(meaning(read_report(engine, make_measured_project(engine, "New", rounds=1)).measured[0][1])) == 1
 
@@ -192,7 +192,7 @@ def test_no_number_of_labels_is_promised_where_none_is_known(engine: Engine) -> 
 @pytest.mark.parametrize(("below", "where"), [(0.9, "below"), (0.1, "among")])
 def test_it_is_said_where_the_interval_comes_from(engine: Engine, below: float, where: str) -> None:
     said = width(audited(engine, below=below))
-    assert f"{where} the highest 65,536" in said and "480 more" in said
+    assert f"{where} the highest 65,536" in said and "480 more audit labels would halve it" in said
 
 
 def test_a_single_round_has_gained_nothing_yet(engine: Engine) -> None:
@@ -213,7 +213,7 @@ def test_gold_tells_exactly_whether_the_target_is_reached(engine: Engine) -> Non
 
 def test_reached_is_announced_by_the_confidence_sequence_alone(engine: Engine) -> None:
     verdict = may_stop(audited(engine, reached=REACHED))
-    assert verdict.reached and "at least 0.8" in verdict.sentence
+    assert verdict.reached and "Precision at the threshold is at least 0.8" in verdict.sentence
     assert verdict.sentence.endswith("is 0.83.")
     verdict = may_stop(audited(engine, name="Uncertain"))
     assert verdict.reached is False and verdict.sentence.endswith("is 0.69.")

@@ -69,7 +69,7 @@ def test_a_target_out_of_sight_is_said_plainly() -> None:
     flat = found([(512, 0.301), (1280, 0.322), (2432, 0.332), (4160, 0.328)])
     said = forecast_in_words(flat, 0.8)
     assert "0.8 looks unreachable" in said
-    assert "97.5% of the curves" in said
+    assert "97.5% of the curves stay below 0." in said
     assert "already" in forecast_in_words(flat, 0.25)
 
 

@@ -185,7 +185,7 @@ def test_the_page_shows_others_answers_only_after_ones_own(engine: Engine, proje
     assert page.text[0].value == first.left
     page.button(key=f"review_{project}_me_{first.left_id}_{first.right_id}_later").click().run()
     assert page.text[1].value == case.right
-    assert page.caption[0].value.startswith("2 pairs with different answers, 1")
+    assert page.caption[0].value.startswith("2 pairs with different answers, 1 pair left unsure")
     key = f"review_{project}_me_{case.left_id}_{case.right_id}"
     others = lambda: [table for table in page.dataframe if "note" in table.value.columns]  # noqa: E731
     assert others() == []
@@ -218,7 +218,7 @@ def test_the_page_shows_agreement(engine: Engine, project: int, votes: int) -> N
     if votes == 1:
         assert any("Share with multiple annotators" in box.value for box in page.info)
         page.segmented_control(key="agreement_pairs").set_value("All shared pairs").run()
-    assert any("4 pairs" in caption.value for caption in page.caption)
+    assert any("4 pairs with a yes or no" in caption.value for caption in page.caption)
     (two,) = (table.value for table in page.dataframe if "Cohen's kappa" in table.value.columns)
     assert two["annotators"].tolist() == ["ann, ben"]
     assert not page.exception
@@ -274,7 +274,7 @@ def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:
     assert not page.exception
     again = algebra(engine, project)
     assert again is not None and (again.contradictions, again.matches, again.non_matches) == (0, 0, 1)
-    assert any("contradict each other" in box.value for box in page.success)
+    assert any("no labels contradict each other" in box.value for box in page.success)
 
 
 def test_an_unsure_answer_contradicts_and_implies_nothing(engine: Engine) -> None:

@@ -234,7 +234,7 @@ def test_a_bad_file_is_refused_with_its_row(
 
 
 def test_the_last_training_texts_cannot_be_withdrawn(engine: Engine, project: int, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="too few"):
+    with pytest.raises(InputError, match="too few for a pair"):
         change(engine, tmp_path, ["left-0", "left-1", "left-2"])
     assert len(texts_of(engine, project)) == 8  # all or nothing
 

@@ -80,7 +80,7 @@ def test_a_test_goes_to_one_webhook_that_is_on(engine: Engine, project: int) -> 
     assert (logged.kind, logged.state) == (NoticeKind.TEST, DeliveryState.WAITING)
     assert services.deliveries(engine, project, other) == []
     services.switch(engine, project, one, False)
-    with pytest.raises(InputError, match="off"):
+    with pytest.raises(InputError, match="webhook is off"):
         services.send_test(engine, project, one)
 
 

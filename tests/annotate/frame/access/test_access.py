@@ -236,7 +236,7 @@ def test_a_role_that_was_taken_away_is_gone_at_the_next_act(engine: Engine, proj
     person_id, mine = make_member(engine, project, R.ANNOTATOR)
     _record(mine, project, "annotator")
     people.set_role_of(engine, person_id, project, R.VIEWER, at(1))
-    with pytest.raises(Refused, match="viewer of 'Mine'"):
+    with pytest.raises(Refused, match="viewer of 'Mine' you may not label"):
         _record(mine, project, "annotator")
     people.set_role_of(engine, person_id, project, None, at(2))
     with pytest.raises(Refused, match=f"project {project} was removed"):

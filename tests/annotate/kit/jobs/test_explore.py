@@ -393,7 +393,7 @@ def test_what_cannot_be_chosen_says_why(engine: Engine, project: int) -> None:
     answer(engine, project, (ids[2], ids[3]), UNSURE)
     assert "labelled: unsure" in refused(2, 3)
     add_job(engine, project, "train", state="running")
-    assert "being prepared" in refused(3, 4)
+    assert "next batch is being prepared" in refused(3, 4)
     assert len(_tasks(engine)) == 1
 
 

@@ -122,7 +122,7 @@ NEWS = {
 @pytest.mark.parametrize("name", NO_NEWS)
 def test_without_news_no_round_may_be_requested(engine: Engine, project: int, name: str) -> None:
     NO_NEWS[name](engine, project)
-    assert "since batch 2" in why_not_train(engine, project)
+    assert "no new answers to train on since batch 2" in why_not_train(engine, project)
     with pytest.raises(InputError, match="no new answers"):
         request_round(engine, project)
     with reading(engine) as session:

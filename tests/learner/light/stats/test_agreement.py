@@ -214,7 +214,7 @@ def test_an_estimate_names_its_ratings_and_repeats_by_its_seed() -> None:
 def test_a_sentence_explains_a_low_kappa_only_where_needed() -> None:
     names = ("yes", "no")
     said = why_kappa_is_low(of_table(GWET), names)
-    assert "97% of the ratings" in said and "95%" in said
+    assert "“no” is rare: 97% of the ratings are “yes”" in said and "95%" in said
     assert why_kappa_is_low(np.array([[3, 0]] * 5), names).startswith("All ratings are “yes”")
     assert why_kappa_is_low(of_table([[20, 5], [10, 15]]), names) == ""  # low, but nothing is rare
     assert why_kappa_is_low(of_table([[90, 0], [0, 10]]), names) == ""  # rare, but not low

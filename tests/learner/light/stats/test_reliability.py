@@ -52,7 +52,7 @@ def test_probabilities_that_are_too_high_are_found_and_said() -> None:
     assert worst.high < worst.p
     assert "too high" in calibration_in_words(table) and "of 10 tenths" in calibration_in_words(table)
     said = describe_reliability(table, "Round 1")
-    assert said.startswith("Calibration of Round 1")
+    assert said.startswith("Calibration of Round 1: share of positives at mean probability: 0.0")
     assert said.count("95% interval") == 10
     assert len(reliability_chart(table).to_dict()["layer"]) == 5
 
