@@ -2,9 +2,10 @@
 
 from allpairs.db.schema.tables.base import Base, Instant, now
 from allpairs.db.schema.tables.checks import Check, CheckAnswer, FastAnswers, FastAnswersTask
-from allpairs.db.schema.tables.groups import GroupChange, GroupedItem, GroupUpdate
+from allpairs.db.schema.tables.groups import GroupChange, GroupedItem, GroupUpdate, PairDecision
 from allpairs.db.schema.tables.jobs import Job, MatchServer, Worker
 from allpairs.db.schema.tables.labels import Answer, Design, Lease, PairLabel, Round, Task
+from allpairs.db.schema.tables.lists import ListRow, ListVersion
 from allpairs.db.schema.tables.models import Evaluation, Publication, ShadowCounts, StoredModel
 from allpairs.db.schema.tables.people import ApiToken, Event, Invitation, Login, LoginAttempt, Membership, Person
 from allpairs.db.schema.tables.projects import Gold, Identifier, IdentifierChange, Item, Project, TextChange
@@ -35,12 +36,15 @@ __all__ = [
     "Item",
     "Job",
     "Lease",
+    "ListRow",
+    "ListVersion",
     "Login",
     "LoginAttempt",
     "MachineRater",
     "MatchServer",
     "Membership",
     "Notice",
+    "PairDecision",
     "PairLabel",
     "PairVerdict",
     "Person",

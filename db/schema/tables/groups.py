@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, Text
+from sqlalchemy import ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from allpairs.db.domain import Clustering, GroupEvent, Representative
-from allpairs.db.schema.tables.base import Base, now, of_project
+from allpairs.db.schema.tables.base import NUMBERS_ONCE, Base, now, of_project
 
 
 class GroupUpdate(Base):
@@ -58,3 +58,22 @@ class GroupedItem(Base):
     )
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
     number: Mapped[int]
+
+
+class PairDecision(Base):
+    """What somebody decided of two texts when they looked at a group: that they are the same, or are not.
+
+    Unlike a label it stands for no sample. The newest decision on a pair that is not undone counts, over all models.
+    """
+
+    __tablename__ = "pair_decisions"
+    __table_args__ = (Index("ix_pair_decisions_pair", "project_id", "left_id", "right_id"), NUMBERS_ONCE)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    left_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), index=True)
+    right_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), index=True)
+    same: Mapped[bool]
+    act: Mapped[str] = mapped_column(String(80), index=True)  # all pairs of one click have the same
+    who: Mapped[str] = mapped_column(String(80))
+    at: Mapped[datetime] = mapped_column(default=now)
+    undone_at: Mapped[datetime | None]

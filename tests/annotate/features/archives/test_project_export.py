@@ -11,13 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
 
 from allpairs.annotate.features.archives.project_export import export_project
 from allpairs.annotate.features.archives.project_import import import_project
 from allpairs.annotate.features.label.pair_reason import read_score
 from allpairs.annotate.features.projects.projects import delete_project, list_projects, update_settings
 from allpairs.annotate.features.texts import change_texts
-from allpairs.db.domain import PublicationKind, Settings, Verdict, version_of
+from allpairs.db.domain import PublicationKind, Settings, Side, Verdict, version_of
 from allpairs.db.errors import InputError
 from allpairs.db.maintenance.transfer import LEFT_BEHIND, TABLES
 from allpairs.db.projects.matchers import SCORES, matchers_of
@@ -31,7 +32,10 @@ from allpairs.db.schema.tables import (
     Evaluation,
     Gold,
     Item,
+    ListRow,
+    ListVersion,
     MachineRater,
+    PairDecision,
     Project,
     Publication,
     StoredModel,
@@ -87,6 +91,9 @@ def fill(engine: Engine, home: Path) -> int:
     with writing(engine) as session:
         rater = session.get_one(MachineRater, rater_id)
         rater.ended_at, rater.paused_at, rater.paused_why = START, START, "too often wrong"
+        add_list(session, project_id)
+        decision = {"project_id": project_id, "left_id": items[0], "right_id": items[1], "act": "group-1", "who": "ann"}
+        session.add_all([PairDecision(**decision, same=True, undone_at=START), PairDecision(**decision, same=False)])
     make_groups(engine, project_id, [items[:3], items[5:7]])
     make_groups(engine, project_id, [items[:2], items[5:9]], p=0.25)
     make_audit_batch(engine, project_id, 3)
@@ -107,6 +114,22 @@ def fill(engine: Engine, home: Path) -> int:
     }
     np.savez(folder / "job-2" / SCORES, **labelled)
     return project_id
+
+
+def add_list(session: Session, project_id: int) -> None:
+    """Add a list of one row, which a second version of it replaced."""
+    common = {"project_id": project_id, "side": Side.LEFT}
+    columns = {"columns": ["id", "text", "city"], "id_column": "id", "compared": ["text"], "format": {"suffix": ".csv"}}
+    versions = [ListVersion(**common, **columns, file=f"{number}.csv") for number in (1, 2)]
+    session.add_all(versions)
+    session.flush()
+    row = common | {"external_id": "0", "place": 1, "cells": ["0", "text 0", " Köln"]}
+    session.add_all(
+        [
+            ListRow(**row, version_id=versions[0].id, ended_id=versions[1].id),
+            ListRow(**row, version_id=versions[1].id),
+        ]
+    )
 
 
 def change_guidelines(engine: Engine, project_id: int, text: str) -> None:
