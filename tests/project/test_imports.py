@@ -56,6 +56,7 @@ PACKAGES = {
     "db.raters": "labels projects rating schema",
     "learner.light.catalog": "",
     "learner.light.groups": "db.corpus",
+    "learner.light.clean": "light.groups db.corpus",
     "learner.light.rating": "db.rating",
     "learner.light.stats": "",
     "learner.metrics": "",

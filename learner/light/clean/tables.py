@@ -1,0 +1,71 @@
+"""The three tables of a clean list: the list marked, the clean list, and what changed; row by row."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from allpairs.learner.light.clean.plan import CleanPlan, ListedRow, RowGroup
+
+ADDED = ("group", "keep", "sure")
+CHANGED = ("change", "group", "id", "kept_id", "column", "value", "from_id", "sure")
+REMOVED_ROW = "row removed"
+NEW_CELL = "cell changed"
+
+
+class MarkedRow(NamedTuple):
+    """A row of the list as it came, its group if it has one, and whether it stays."""
+
+    cells: Sequence[str]
+    group: RowGroup | None
+    keep: bool
+
+    @property
+    def marks(self) -> tuple[str, str, str]:
+        """The cells of the added columns."""
+        return (self.group.name, yes_or_no_word(self.keep), sure_text(self.group)) if self.group else ("", "yes", "")
+
+
+def added_columns(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the columns that the marked list has besides, unlike all that it has."""
+    taken = {column.casefold() for column in columns}
+    return tuple(
+        next(name for name in (base, *(f"{base}_{n}" for n in range(2, len(taken) + 3))) if name not in taken)
+        for base in ADDED
+    )
+
+
+def marked_rows(rows: Iterable[ListedRow], plan: CleanPlan) -> Iterator[MarkedRow]:
+    """Yield every row in its order."""
+    for row in rows:
+        group = plan.groups.get(row.key)
+        yield MarkedRow(row.cells, group, group is None or row.key in plan.kept)
+
+
+def clean_rows(rows: Iterable[ListedRow], plan: CleanPlan) -> Iterator[Sequence[str]]:
+    """Yield the cells of each row that stays, in its order, with those that come from other rows."""
+    for row in rows:
+        if row.key in plan.kept:
+            cells = list(row.cells)
+            for cell in plan.kept[row.key].new_cells:
+                cells[cell.column] = cell.value
+            yield cells
+        elif row.key not in plan.groups:
+            yield row.cells
+
+
+def changed_rows(plan: CleanPlan) -> Iterator[tuple[str, ...]]:
+    """Yield what changed, in the columns `CHANGED`: rows that are gone, then cells with another row's value."""
+    for row in plan.removed:
+        yield REMOVED_ROW, row.group.name, row.id, row.kept_id, "", "", "", sure_text(row.group)
+    for kept in plan.kept.values():
+        for cell in kept.new_cells:
+            yield NEW_CELL, kept.group.name, kept.id, kept.id, plan.columns[cell.column], cell.value, cell.origin, ""
+
+
+def yes_or_no_word(value: bool) -> str:
+    """Return `yes` or `no`."""
+    return "yes" if value else "no"
+
+
+def sure_text(group: RowGroup) -> str:
+    """Return the probability, rounded down so that only what is certain is 1.00."""
+    return "" if group.sure is None else f"{int(group.sure * 100 + 1e-9) / 100:.2f}"
