@@ -41,6 +41,11 @@ def write_frame(path: Path, frame: Any) -> int:
 def require_writable(path: Path) -> None:
     """Raise InputError if `write_table` could not write the file, before anything is computed for it."""
     writer_for(path)
+    require_place(path)
+
+
+def require_place(path: Path) -> None:
+    """Raise InputError unless a file of this name can be written there."""
     _require_folder(path)
     if path.is_dir() or not os.access(path.parent, os.W_OK):
         raise InputError(f"{path} cannot be written: name a file in a folder that you may write to")

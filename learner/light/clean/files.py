@@ -1,0 +1,116 @@
+"""The files of a clean list: one workbook with three sheets, or three files.
+
+A list that was separated text goes out as it came in, cell for cell. A cell that a spreadsheet would run as a formula
+gets no apostrophe (`db/corpus/formula.py`): the person's own file ran it too, and telephone numbers begin so. If cells
+of the list came with that apostrophe, they get it again. A list of another kind, in which such a cell was harmless
+text, is guarded when it becomes separated text. A workbook holds texts and numbers alone, never a formula.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from allpairs.db.corpus.cells import shown
+from allpairs.db.corpus.formula import guarded
+from allpairs.db.corpus.table_files import WRITERS, require_place, whole_file, writer_for
+from allpairs.db.errors import InputError
+from allpairs.learner.light.clean.plan import CleanPlan, Rows
+from allpairs.learner.light.clean.tables import CHANGED, added_columns, changed_rows, clean_rows, marked_rows
+from allpairs.learner.light.clean.workbook import write_workbook
+
+WORKBOOK = ".xlsx"
+SEPARATED = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+UTF_8_WITH_MARK = "utf-8-sig"  # without the mark Excel reads UTF-8 as Western European
+MARKED = "marked"
+CHANGES = "changes"
+
+Table = tuple[Sequence[str], Callable[[], Iterable[Sequence[str]]]]
+
+
+@dataclass(frozen=True)
+class ListForm:
+    """How a list was written. separator: of its cells, "" unless it was separated text; encoding: of that text.
+
+    guarded: whether cells that could be formulas had an apostrophe.
+    """
+
+    suffix: str = ".csv"
+    separator: str = ""
+    encoding: str = UTF_8_WITH_MARK
+    guarded: bool = False
+
+
+def table_paths(out: Path) -> tuple[Path, ...]:
+    """Return the files of the clean list, the marked one and the changes; one for a workbook."""
+    if out.suffix.lower() == WORKBOOK:
+        return (out,)
+    return (out, *(out.with_name(f"{out.stem}-{table}{out.suffix}") for table in (MARKED, CHANGES)))
+
+
+def require_table_paths(out: Path) -> None:
+    """Raise InputError if the files could not be written, before anything is computed for them."""
+    if out.suffix.lower() not in (WORKBOOK, *SEPARATED, *WRITERS):
+        names = ", ".join((WORKBOOK, *SEPARATED, *(suffix for suffix in WRITERS if suffix not in SEPARATED)))
+        raise InputError(f"{out}: cannot write files that end in {shown(out.suffix)}; use {names}")
+    for path in table_paths(out):
+        require_place(path)
+
+
+def write_clean_list(out: Path, rows: Rows, plan: CleanPlan, form: ListForm) -> list[str]:
+    """Write the clean list, the marked one and the changes, all of them or none; return notes for people.
+
+    form: of the list that came in, whose separator and encoding the new files have. Raises InputError for what the
+    files cannot hold.
+    """
+    require_table_paths(out)
+    if out.suffix.lower() == WORKBOOK:
+        with whole_file(out) as partial:
+            write_workbook(partial, out.name, rows, plan, numbers=form.suffix in (WORKBOOK, ".xls", ".xlsb", ".ods"))
+        return []
+    notes = list[str]()
+    with ExitStack() as stack:
+        for path, table in zip(table_paths(out), _tables(rows, plan), strict=True):
+            notes += write_list_table(stack.enter_context(whole_file(path)), path, table, form)
+    return notes
+
+
+def write_list_table(partial: Path, path: Path, table: Table, form: ListForm) -> list[str]:
+    """Write one table to the partial file; path: its name and its kind. Return notes for people."""
+    columns, table_rows = table
+    if path.suffix.lower() not in SEPARATED:
+        writer_for(path)(partial, dict.fromkeys(columns, str), table_rows(), False)
+        return []
+    encoding = UTF_8_WITH_MARK if form.encoding.lower().replace("_", "-") in ("utf-8", "ascii") else form.encoding
+    try:
+        _write_separated(partial, path, table, form, encoding)
+        return []
+    except UnicodeEncodeError as error:
+        if encoding == UTF_8_WITH_MARK:
+            raise
+        _write_separated(partial, path, table, form, UTF_8_WITH_MARK)
+        letter = shown(error.object[error.start])
+        return [f"{path.name} is in UTF-8: {form.encoding}, in which the list came, has no {letter}."]
+
+
+def _write_separated(partial: Path, path: Path, table: Table, form: ListForm, encoding: str) -> None:
+    columns, table_rows = table
+    separator = form.separator or SEPARATED[path.suffix.lower()]
+    with partial.open("w", encoding=encoding, newline="") as stream:
+        # Lines that end as in Excel's files; and so the module quotes a carriage return, in all versions of Python.
+        writer = csv.writer(stream, delimiter=separator, lineterminator="\r\n")
+        as_written = form.separator and not form.guarded
+        writer.writerows(row if as_written else map(guarded, row) for row in chain([columns], table_rows()))
+
+
+def _tables(rows: Rows, plan: CleanPlan) -> tuple[Table, Table, Table]:
+    return (
+        (plan.columns, lambda: clean_rows(rows(), plan)),
+        (
+            (*plan.columns, *added_columns(plan.columns)),
+            lambda: ((*row.cells, *row.marks) for row in marked_rows(rows(), plan)),
+        ),
+        (CHANGED, lambda: changed_rows(plan)),
+    )
