@@ -82,6 +82,10 @@ class FieldKind(StrEnum):
 
     TEXT = "text"
     NAME = "name"
+    ORGANISATION = "organisation"
+    ADDRESS = "address"
+    EMAIL = "email"
+    PHONE = "phone"
     CODE = "code"
     NUMBER = "number"
     PRICE = "price"  # compared, but not read by the model: two shops rarely agree on every digit

@@ -26,6 +26,11 @@ def identity(text: str) -> str:
     return "" if SILENT.fullmatch(normal) else normal
 
 
+def unaccented(text: str) -> str:
+    """Return a text in lower case, with the letters of the alphabet alone where they have accents; ß is ss."""
+    return "".join(sign for sign in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(sign))
+
+
 def without_unseen(text: str) -> str:
     """Return a text from outside as databases, logs and pages can take it: without signs that never show.
 

@@ -10,7 +10,7 @@ from itertools import repeat
 from typing import TypeVar
 
 from allpairs.db.domain import FieldKind
-from allpairs.db.identity import identity
+from allpairs.db.identity import identity, unaccented
 
 # What people write where they have no value.
 MISSING = frozenset(
@@ -271,7 +271,7 @@ def _year(digits: str) -> int:
 @cache
 def _month(name: str) -> int:
     """Return the number of the month with this name, of which three letters are enough; 0 if there is not just one."""
-    letters = "".join(filter(str.isalpha, unicodedata.normalize("NFD", name.casefold())))
+    letters = "".join(filter(str.isalpha, unaccented(name)))
     fitting = [
         number for number, names in enumerate(NAMES, 1) if any(map(str.startswith, names.split(), repeat(letters)))
     ]

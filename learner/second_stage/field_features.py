@@ -2,35 +2,53 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from rapidfuzz import fuzz, process
+from rapidfuzz.distance import Levenshtein
 
 from allpairs.db.corpus.field_values import day_of, number_of
 from allpairs.db.domain import FieldKind
 from allpairs.learner.data.fields import Field
+from allpairs.learner.second_stage.contact_values import (
+    EXTENSION,
+    email_domain,
+    email_mailbox,
+    house_numbers,
+    organisation_words,
+    phone_digits,
+    street_words,
+)
 
-# What is compared of each kind of column, and whether it may speak for a match (+1) or against one (-1).
-MEASURES: dict[FieldKind, dict[str, int]] = {
-    FieldKind.TEXT: {"alike": 1},
-    FieldKind.NAME: {"alike": 1},
-    FieldKind.CODE: {"same": 1},
-    FieldKind.NUMBER: {"same": 1, "apart": -1},
-    FieldKind.PRICE: {"apart": -1},
-    FieldKind.DATE: {"days": -1},
-}
 MOST_APART = 2.0  # of two numbers' logarithms: a larger ratio tells no more
 SIGNS = re.compile(r"[\W_]+")  # are no part of a code
 PERCENT = 100.0
+LOCAL = 7  # digits of a phone number that are enough, whatever stands before them in the other one
 
 Kinds = Mapping[str, FieldKind]  # of the columns that are compared, by name
+Parse = Callable[[str], object]
+
+
+class Measure(NamedTuple):
+    """What is compared of two values.
+
+    sign: whether it may speak for a match (+1) or against one (-1). parse: returns a value in the form that is
+    compared: a number, or a text or set that is empty if the value says nothing. compare: takes such forms of pairs,
+    (n,) and (n,), and returns (n,) figures.
+    """
+
+    sign: int
+    parse: Parse
+    compare: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def field_features(kinds: Kinds) -> dict[str, tuple[int, str]]:
     """Return the features of these columns: whether each may speak for a match, and its column."""
     return {
-        f"{name}: {measure}": (sign, name) for name, kind in kinds.items() for measure, sign in MEASURES[kind].items()
+        f"{name}: {title}": (measure.sign, name)
+        for name, kind in kinds.items()
+        for title, measure in MEASURES[kind].items()
     }
 
 
@@ -40,6 +58,7 @@ class FieldFeatures:
     def __init__(self, fields: Sequence[Field], kinds: Kinds) -> None:
         self.kinds = kinds
         self._fields = {field.name: field.values for field in fields}
+        self._parsed = dict[tuple[str, Parse], np.ndarray]()
 
     def values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the features of pairs of rows, (n, features) float32 in the order of `field_features`.
@@ -47,51 +66,72 @@ class FieldFeatures:
         NaN where a text has no value, and in columns that the dataset does not have.
         """
         columns = [
-            self._compare(name, measure, left, right) for name, kind in self.kinds.items() for measure in MEASURES[kind]
+            self._figures(name, measure, left, right)
+            for name, kind in self.kinds.items()
+            for measure in MEASURES[kind].values()
         ]
         return np.array(columns, dtype=np.float32).reshape(len(columns), len(left)).T
 
-    def _compare(self, name: str, measure: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        if name not in self._fields:
-            return np.full(len(left), np.nan)
-        if measure == "alike":
-            return self._alike(name, left, right)
-        values = self._parsed[name]
-        return _MEASURED[measure](values[left], values[right])
+    def _figures(self, name: str, measure: Measure, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        figures = np.full(len(left), np.nan)
+        if name in self._fields:
+            values = self._values(name, measure.parse)
+            known = values.astype(bool) if values.dtype == object else ~np.isnan(values)
+            rows = np.flatnonzero(known[left] & known[right])
+            figures[rows] = measure.compare(values[left[rows]], values[right[rows]])
+        return figures
 
-    def _alike(self, name: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return how much of the shorter value is in the longer one, 0 to 1, (n,)."""
-        values = self._parsed[name]
-        similarity = process.cpdist(values[left], values[right], scorer=fuzz.partial_ratio, dtype=np.float32) / PERCENT
-        lacking = np.array([not value for value in values])
-        return np.where(lacking[left] | lacking[right], np.nan, similarity)
-
-    @cached_property
-    def _parsed(self) -> dict[str, np.ndarray]:
-        """The values of each column, (texts,): words in lower case, codes without signs, numbers, days; else NaN."""
-        return {name: _PARSED[kind](self._fields[name]) for name, kind in self.kinds.items() if name in self._fields}
+    def _values(self, name: str, parse: Parse) -> np.ndarray:
+        """Return the values of a column, (texts,), in the form that is compared."""
+        if (name, parse) not in self._parsed:
+            parsed = list(map(parse, self._fields[name]))
+            are_numbers = all(value is None or isinstance(value, float | int) for value in parsed)
+            self._parsed[name, parse] = np.array(parsed, dtype=np.float64 if are_numbers else object)  # None: NaN
+        return self._parsed[name, parse]
 
 
-def _words(values: Sequence[str]) -> np.ndarray:
-    return np.array([" ".join(value.casefold().split()) for value in values], dtype=object)
+def _words(value: str) -> str:
+    return " ".join(value.casefold().split())
 
 
-def _codes(values: Sequence[str]) -> np.ndarray:
-    return np.array([SIGNS.sub("", value.casefold()) or np.nan for value in values], dtype=object)
+def _code(value: str) -> str:
+    return SIGNS.sub("", value.casefold())
 
 
-def _numbers(values: Sequence[str]) -> np.ndarray:
-    return np.array([number_of(value) for value in values], dtype=np.float64)  # None becomes NaN
+def _contained(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return how much of the shorter value is in the longer one, 0 to 1, (n,)."""
+    return process.cpdist(left, right, scorer=fuzz.partial_ratio, dtype=np.float32) / PERCENT
 
 
-def _days(values: Sequence[str]) -> np.ndarray:
-    return np.array([day_of(value) for value in values], dtype=np.float64)
+def _similar(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the share of letters that two values have in common in their order, 0 to 1, (n,)."""
+    return process.cpdist(left, right, scorer=fuzz.ratio, dtype=np.float32) / PERCENT
 
 
 def _same(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return 1 where two values are the same, else 0, (n,)."""
-    known = (left == left) & (right == right)  # NaN is not even equal to itself
-    return np.where(known, left == right, np.nan)
+    return left == right
+
+
+def _same_number(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return how much two phone numbers are the same, 1 if one is the other without codes of area or country, (n,)."""
+    similarity = process.cpdist(left, right, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
+    ends = [_ends_alike(*pair) for pair in zip(left.tolist(), right.tolist(), strict=True)]
+    return np.where(np.array(ends, dtype=bool), 1.0, similarity)
+
+
+def _ends_alike(left: str, right: str) -> bool:
+    """Return whether one number is the end of the other; the extension counts where both have one."""
+    if (EXTENSION in left) != (EXTENSION in right):
+        left, right = (number.partition(EXTENSION)[0] for number in (left, right))
+    shorter, longer = sorted((left, right), key=len)
+    return len(shorter.partition(EXTENSION)[0]) >= LOCAL and longer.endswith(shorter)
+
+
+def _overlap(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the share of two sets' members that they share, 0 to 1, as Dice (1945) counts it, (n,)."""
+    pairs = zip(left.tolist(), right.tolist(), strict=True)
+    return np.array([2 * len(first & second) / (len(first) + len(second)) for first, second in pairs])
 
 
 def _apart(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -99,23 +139,24 @@ def _apart(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         difference = np.abs(np.log(np.abs(left)) - np.log(np.abs(right)))
     difference = np.where(np.sign(left) == np.sign(right), np.minimum(difference, MOST_APART), MOST_APART)
-    return np.where(np.isnan(left) | np.isnan(right), np.nan, np.where(left == right, 0.0, difference))
+    return np.where(left == right, 0.0, difference)
 
 
 def _days_apart(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.log1p(np.abs(left - right))
 
 
-_PARSED: dict[FieldKind, Callable[[Sequence[str]], np.ndarray]] = {
-    FieldKind.TEXT: _words,
-    FieldKind.NAME: _words,
-    FieldKind.CODE: _codes,
-    FieldKind.NUMBER: _numbers,
-    FieldKind.PRICE: _numbers,
-    FieldKind.DATE: _days,
-}
-_MEASURED: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "same": _same,
-    "apart": _apart,
-    "days": _days_apart,
+_APART = Measure(-1, number_of, _apart)
+# What is compared of each kind of column.
+MEASURES: dict[FieldKind, dict[str, Measure]] = {
+    FieldKind.TEXT: {"alike": Measure(1, _words, _contained)},
+    FieldKind.NAME: {"alike": Measure(1, _words, _contained)},
+    FieldKind.ORGANISATION: {"alike": Measure(1, organisation_words, _contained)},
+    FieldKind.ADDRESS: {"street": Measure(1, street_words, _contained), "number": Measure(1, house_numbers, _overlap)},
+    FieldKind.EMAIL: {"mailbox": Measure(1, email_mailbox, _similar), "domain": Measure(1, email_domain, _same)},
+    FieldKind.PHONE: {"same": Measure(1, phone_digits, _same_number)},
+    FieldKind.CODE: {"same": Measure(1, _code, _same)},
+    FieldKind.NUMBER: {"same": Measure(1, number_of, _same), "apart": _APART},
+    FieldKind.PRICE: {"apart": _APART},
+    FieldKind.DATE: {"days": Measure(-1, day_of, _days_apart)},
 }

@@ -14,9 +14,7 @@ from allpairs.db.corpus.text_columns import TextColumn, TextColumns
 from allpairs.db.domain import FieldKind, Side
 from allpairs.learner.light.groups.newest import order_by
 
-CODE, DATE, NAME, NUMBER, PRICE, TEXT = (
-    FieldKind.CODE, FieldKind.DATE, FieldKind.NAME, FieldKind.NUMBER, FieldKind.PRICE, FieldKind.TEXT,
-)  # fmt: skip
+ADDRESS, CODE, DATE, EMAIL, NAME, NUMBER, ORGANISATION, PHONE, PRICE, TEXT = sorted(FieldKind)
 
 
 @pytest.mark.parametrize(
@@ -111,11 +109,69 @@ def test_values_that_cannot_be_read_are_counted() -> None:
     ("name", "values", "kind"),
     [("price", ["49.99", "", "1,299"], PRICE), ("listed at", ["$5", "$12.50"], PRICE), ("pages", ["120", "96"], NUMBER),
      ("year", ["1999", "2004"], NUMBER), ("date_of_birth", ["19151111", "19390212"], DATE),
-     ("phone", ["0301234567", "555 1234"], CODE), ("part", ["x100-b", "ff7"], CODE),
+     ("phone", ["0301234567", "555 1234"], PHONE), ("part", ["x100-b", "ff7"], CODE),
      ("maker", ["apple", "adobe systems"], NAME), ("title", ["a book about very small dogs"], TEXT),
      ("price", ["on request", "ask us"], NAME), ("empty", ["", " "], TEXT)],
 )  # fmt: skip
 def test_kinds_are_guessed(name: str, values: list[str], kind: FieldKind) -> None:
+    assert guess_kind(name, values) == kind
+
+
+# Of each kind: values of three languages, and what their columns are called in English, German and French.
+COLUMNS = {
+    EMAIL: (["a.meier@web.de", "j.dupont@orange.fr", ""], "E-Mail, email address, mail, courriel, Adresse e-mail"),
+    PHONE: (
+        ["+49 30 1234567", "01 23 45 67 89", "(212) 555-1234 ext. 5", "0171/2345678"],
+        "Tel., phone, Handy, Mobiltelefon, Téléphone, Tél. portable, Telefax, N° de téléphone, workPhone",
+    ),
+    ADDRESS: (
+        ["Hauptstr. 12", "Am Markt 3", "12 rue de la Paix", "5 High Street"],
+        "Straße, STRASSE, Straße und Hausnummer, rue, street, mailing_address, Adresse, Anschrift, companyAddress",
+    ),
+    ORGANISATION: (
+        ["Müller & Söhne GmbH", "Acme Inc.", "Dupont S.A.R.L.", "Weber AG"],
+        "Firma, Firmenname, société, company, Company Name, Raison sociale, Organisation, organization",
+    ),
+    CODE: (
+        ["10115", "75001", "1010", "0815"],
+        "PLZ, Postleitzahl, code postal, zip code, Kundennummer, Kunden-Nr., id",
+    ),
+    DATE: (["13.04.1981", "1975-02-03", "3 mars 1990"], "Geburtsdatum, date de naissance, birth date, created"),
+    PRICE: (["12", "1.499,00", "3"], "Preis, prix, Prix unitaire, price, Kaufpreis, montant, Kosten"),
+    NAME: (["Anna Meier", "Jean Dupont", "Ann-Marie"], "Name, Vorname, nom, prénom, surname, Ort, ville, city"),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_names_say_what_columns_are_in_three_languages(kind: FieldKind) -> None:
+    values, names = COLUMNS[kind]
+    assert {name: guess_kind(name, values) for name in names.split(", ")} == dict.fromkeys(names.split(", "), kind)
+
+
+@pytest.mark.parametrize("kind", set(COLUMNS) - {CODE, PRICE})
+def test_values_say_what_columns_are_where_names_do_not(kind: FieldKind) -> None:
+    values, names = COLUMNS[kind]
+    assert guess_kind("Feld 7", values) == kind
+    strange = guess_kind(names.split(", ")[0], ["true", "false"])
+    assert strange in (ADDRESS, NAME, ORGANISATION)  # no e-mail, phone or date; names for whatever has words
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("Adresse", ["a@b.de", "c@d.fr"], EMAIL),
+        ("address", ["https://x.org/a", "http://y.org"], NAME),
+        ("Straße", ["12", "13"], NUMBER),
+        ("company size", ["50", "100"], NUMBER),
+        ("phone", ["iPhone 12", "Galaxy"], NAME),
+        ("ref", ["1 234,50", "12"], NUMBER),
+        ("x", ["0815", "0123456"], NUMBER),
+        ("Total HT", ["12,50", "3"], PRICE),
+        ("number of rooms", ["3", "4"], NUMBER),
+        ("confirmed", ["yes", "no"], NAME),
+    ],
+)
+def test_values_contradict_names(name: str, values: list[str], kind: FieldKind) -> None:
     assert guess_kind(name, values) == kind
 
 
