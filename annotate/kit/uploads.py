@@ -42,7 +42,7 @@ class Findings:
 
 def check(source: Source, progress: Progress = no_progress) -> Findings:
     """Read the files; return a problem for each bad file, else counts and notes."""
-    corpus, problems = _try(source, progress)
+    corpus, problems = _try(source, progress, keeps_rows=False)
     if corpus is None:
         return Findings(problems=tuple(problems))
     positives = sum(pair.positive for pair in corpus.gold)
@@ -61,20 +61,20 @@ def load(source: Source, progress: Progress = no_progress) -> Corpus:
 
     Raises InputError for any problem.
     """
-    corpus, problems = _try(source, progress)
+    corpus, problems = _try(source, progress, keeps_rows=True)
     if corpus is None:
         raise InputError("; ".join(problems))
     return corpus
 
 
-def _try(source: Source, progress: Progress) -> tuple[Corpus | None, list[str]]:
+def _try(source: Source, progress: Progress, keeps_rows: bool) -> tuple[Corpus | None, list[str]]:
     """Return the corpus, or the problems: both lists are read even if the first has a problem."""
     problems: list[str] = []
     notes: list[str] = []
     sides = [(source.left, Side.LEFT, source.left_columns)]
     if source.right is not None:
         sides.append((source.right, Side.RIGHT, source.right_columns or source.left_columns))
-    items = Staging()
+    items = Staging(keeps_rows)
     for path, side, columns in sides:
         try:
             read_items(items, path, side, columns, notes, at_least=3 - len(sides), progress=progress)

@@ -13,10 +13,10 @@ from zlib import crc32
 from allpairs.db.corpus.cells import MAX_CELL, bad, shown, with_noun
 from allpairs.db.corpus.field_kinds import LOOKED_AT, guess_kind, note_on_values
 from allpairs.db.corpus.fields import joined, joined_values
-from allpairs.db.corpus.files import NoColumn, read_rows
+from allpairs.db.corpus.files import TO_BE_FOUND, FileFormat, NoColumn, ReadFile, read_rows
 from allpairs.db.corpus.gold import USUAL_COLUMNS, GoldColumns, GoldPair, read_gold
 from allpairs.db.corpus.item import CorpusItem
-from allpairs.db.corpus.staging import StagedPlaces, Staging
+from allpairs.db.corpus.staging import ImportedList, StagedPlaces, Staging
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import FieldKind, Kind, Side, Split, Stated
 from allpairs.db.errors import InputError
@@ -43,7 +43,7 @@ class Corpus:
     """Items (left ones first), gold pairs as positions in `items`, and notes for the user.
 
     columns: the text columns; None if every side has only one. stated: which known pairs figures on known pairs are
-    of.
+    of. rows: those of the files, with all columns, if they are kept.
     """
 
     kind: Kind
@@ -52,6 +52,7 @@ class Corpus:
     notes: list[str] = field(default_factory=list)
     columns: TextColumns | None = None
     stated: Stated = Stated.CLOSED
+    rows: Staging | None = field(default=None, compare=False)
 
     def positions(self, side: Side) -> Mapping[str, int]:
         """Return the position of the item of each id of one side."""
@@ -72,13 +73,13 @@ class Corpus:
 class Columns(NamedTuple):
     """The columns of an item file. Without an id column (""), the numbers of the rows are the ids.
 
-    kinds: of the text columns; guessed if there are none. separator: of the cells; found in the file if it is "".
+    kinds: of the text columns; guessed if there are none. stated: what people say of how the file holds them.
     """
 
     id: str = "id"
     texts: tuple[str, ...] = ("text",)
     kinds: tuple[FieldKind, ...] = ()
-    separator: str = ""
+    stated: FileFormat = TO_BE_FOUND
 
 
 def load_corpus(
@@ -112,9 +113,13 @@ def stage_corpus(
     gold_columns: GoldColumns = USUAL_COLUMNS,
     progress: Progress = no_progress,
     fewest: int = 2,
+    keeps_rows: bool = False,
 ) -> Corpus:
-    """Load the corpus with its items on disk, so that memory does not grow with the number of texts."""
-    items = Staging()
+    """Load the corpus with its items on disk, so that memory does not grow with the number of texts.
+
+    keeps_rows: whether all columns of all rows are kept for a project.
+    """
+    items = Staging(keeps_rows)
     notes = list[str]()
     read_items(items, left, Side.LEFT, columns, notes, at_least=fewest if right is None else 1, progress=progress)
     if right is not None:
@@ -128,7 +133,8 @@ def make_corpus(
     """Return the corpus of these items, with the gold pairs of a file. Raises InputError."""
     kind = Kind.SYMMETRIC if symmetric else Kind.BIPARTITE
     several = any(len(names) > 1 for names in items.columns.values())
-    corpus = Corpus(kind, items, [], notes, TextColumns(items.columns, items.kinds) if several else None)
+    columns = TextColumns(items.columns, items.kinds) if several else None
+    corpus = Corpus(kind, items, [], notes, columns, rows=items if items.lists else None)
     if gold is not None:
         first = corpus.positions(Side.LEFT)
         known = first, first if symmetric else corpus.positions(Side.RIGHT)
@@ -215,13 +221,20 @@ def read_items(
     merger = _Merger(items, path, side, columns)
     items.columns[side] = columns.texts
     named = [columns.id] if columns.id else []
-    column_names = *named, *columns.texts
+    wanted_columns = *named, *columns.texts
+    about = ReadFile(notes=notes)
     try:
-        for number, values in read_rows(path, column_names, progress, separator=columns.separator, notes=notes):
+        for number, values in read_rows(
+            path, wanted_columns, progress, stated=columns.stated, about=about, whole=items.keeps_rows
+        ):
             name = values[0].strip() if named else str(number)
-            merger.add(number, name, values[len(named) :])
+            merger.add(number, name, values[len(named) : len(wanted_columns)])
+            if items.keeps_rows:
+                items.add_row(side, name, values[len(wanted_columns) :])
     except NoColumn as error:
         raise InputError(f"{error}{NO_IDS if error.column == columns.id else ''}") from None
+    if items.keeps_rows:
+        items.lists[side] = ImportedList(path.name, tuple(about.names), columns.id, columns.texts, about.format)
     items.kinds[side] = merger.kinds()
     if (note := merger.note()) is not None:
         notes.append(note)

@@ -1,4 +1,4 @@
-"""Tables in files (CSV, TSV, JSON Lines and Parquet, also compressed with gzip), read as checked rows of text."""
+"""Tables in files (text, workbooks, JSON Lines and Parquet, also packed with gzip), read as checked rows of text."""
 
 import difflib
 import gzip
@@ -9,23 +9,27 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 import pyarrow
 
-from allpairs.db.corpus import delimited, structured
 from allpairs.db.corpus.cells import MAX_COLUMNS, TableRow, bad, checked_row, shown
-from allpairs.db.corpus.delimited import Lines
-from allpairs.db.corpus.dialect import as_utf8
+from allpairs.db.corpus.formats.delimited import TextTable
+from allpairs.db.corpus.formats.structured import JsonTable, ParquetTable, as_json, sketched
+from allpairs.db.corpus.formats.table import FileFormat, Table
+from allpairs.db.corpus.formats.workbooks import SheetTable
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
 
 __all__ = [
     "FORMATS",
+    "FileFormat",
     "FilePreview",
     "NoColumn",
+    "ReadFile",
     "TableRow",
     "column_names",
     "file_errors_explained",
@@ -37,8 +41,10 @@ __all__ = [
 USUAL = {"csv": ",", "tsv": "\t"}  # what separates cells, where the rows do not tell
 BETWEEN = 10_000  # rows between two reports of progress
 NO_ROWS = "the file has a header but no rows; add rows"
-WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+FORMATS |= dict.fromkeys(WORKBOOKS, "workbook")
+TO_BE_FOUND = FileFormat()  # by looking into the file
 
 
 class NoColumn(InputError):
@@ -50,15 +56,25 @@ class NoColumn(InputError):
 
 
 class FilePreview(NamedTuple):
-    """The columns of a table, its first rows with all of them, and what separates cells: "" where nothing does.
+    """The columns of a table, its first rows with all of them, how the file holds it, and what to know of that.
 
-    note: on the encoding of these rows, if it is not UTF-8.
+    sheets: of a workbook, those to choose from.
     """
 
     names: list[str]
     rows: list[TableRow]
-    separator: str = ""
-    note: str | None = None
+    format: FileFormat = TO_BE_FOUND
+    notes: Sequence[str] = ()
+    sheets: Sequence[str] = ()
+
+
+@dataclass
+class ReadFile:
+    """How a file that has been read held its table, and what to know of that."""
+
+    names: list[str] = field(default_factory=list)  # of all columns, known with the first row; maybe empty ones
+    format: FileFormat = TO_BE_FOUND
+    notes: list[str] = field(default_factory=list)
 
 
 def read_rows(
@@ -67,38 +83,47 @@ def read_rows(
     progress: Progress = no_progress,
     without: str = NO_ROWS,
     optional: Sequence[str] = (),
-    separator: str = "",
-    notes: list[str] | None = None,
+    stated: FileFormat = TO_BE_FOUND,
+    about: ReadFile | None = None,
+    whole: bool = False,
 ) -> Iterator[TableRow]:
-    """Yield the rows of a table, with the values of these columns as text, in constant memory.
+    """Yield the rows of a table, with the values of these columns as text; in constant memory, but for workbooks.
 
-    optional: columns that may be empty, and that objects of JSON Lines may therefore lack; separator: of the cells of
-    a text file, found from its head if it is ""; notes: to add one on an encoding other than UTF-8. Raises InputError,
-    one line with file, row and column, for anything that cannot be read; without: the error of a file without rows.
+    optional: columns that may be empty, and that objects of JSON Lines may therefore lack; stated: what people say of
+    the file; about: is told how it was read; whole: let the values of all columns follow, whatever they hold, in the
+    order of the file. Raises InputError, one line with file, row and column, for anything that cannot be read; without:
+    the error of a file without rows.
     """
-    _require(columns, column_names(path, separator, columns), path)
-    read = 0
+    about = about or ReadFile()
+    number_read = 0
     with file_errors_explained(path), opened(path) as stream:
-        lines = _lines(path, stream, separator)
-        for row in _rows(path, stream, lines, columns, optional=optional):
-            if read % BETWEEN == 0:
+        table = _table(path, stream, stated)
+        about.names = _checked_names(path, table.names(() if whole else columns))
+        _require(columns, about.names, path)
+        lenient = {name: as_json for name in about.names if whole and name not in columns}
+        read_columns = [*columns, *(about.names if whole else ())]
+        for row in table.rows(read_columns, lenient, optional):
+            if number_read % BETWEEN == 0:
                 progress(f"reading {path.name}", _share_read(stream))
-            read += 1
-            yield checked_row(row, columns, path)
-    if not read:
+            number_read += 1
+            yield checked_row(row, read_columns, path)
+        about.format = table.format
+        about.notes.extend(table.notes)
+    if not number_read:
         raise bad(without, path)
-    if notes is not None and lines is not None and lines.note is not None:
-        notes.append(lines.note)
 
 
-def column_names(path: Path, separator: str = "", enough: Sequence[str] = ()) -> list[str]:
+def column_names(path: Path, stated: FileFormat = TO_BE_FOUND, enough: Sequence[str] = ()) -> list[str]:
     """Return the names of a table's columns.
 
     enough: names after which no more objects of JSON Lines are read, if there are any.
     Raises InputError if there are none, or if one occurs twice.
     """
     with file_errors_explained(path), opened(path) as stream:
-        names = _names(path, stream, _lines(path, stream, separator), enough)
+        return _checked_names(path, _table(path, stream, stated).names(enough))
+
+
+def _checked_names(path: Path, names: list[str]) -> list[str]:
     if not any(names):
         raise bad("the file is empty; it needs named columns and rows", path)
     if len(names) > MAX_COLUMNS:
@@ -111,13 +136,14 @@ def column_names(path: Path, separator: str = "", enough: Sequence[str] = ()) ->
     return names
 
 
-def preview(path: Path, n: int, separator: str = "") -> FilePreview:
+def preview(path: Path, n: int, stated: FileFormat = TO_BE_FOUND) -> FilePreview:
     """Return the named columns and the first n rows; a list or an object is shown as `…`."""
-    names = [name for name in column_names(path, separator) if name]
     with file_errors_explained(path), opened(path) as stream:
-        lines = _lines(path, stream, separator)
-        rows = list(islice(_rows(path, stream, lines, names, lenient=True), n))
-    return FilePreview(names, rows) if lines is None else FilePreview(names, rows, lines.dialect.separator, lines.note)
+        table = _table(path, stream, stated)
+        names = [name for name in _checked_names(path, table.names()) if name]
+        rows = list(islice(table.rows(names, dict.fromkeys(names, sketched)), n))
+    sheets = table.sheets if isinstance(table, SheetTable) else ()
+    return FilePreview(names, rows, table.format, table.notes, sheets)
 
 
 def _share_read(stream: IO[bytes]) -> float:
@@ -130,8 +156,6 @@ def _format(path: Path) -> str:
     if path.is_dir():
         raise InputError(f"{path}: this is a folder; choose a file")
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    if suffix in WORKBOOKS:
-        raise bad("this is a workbook; save the sheet as CSV (in Excel: “CSV UTF-8”) and choose that file", path)
     if suffix not in FORMATS:
         raise bad(
             f"cannot read files that end in {shown(suffix)}; use {', '.join(FORMATS)}, or one of them + .gz", path
@@ -139,33 +163,16 @@ def _format(path: Path) -> str:
     return FORMATS[suffix]
 
 
-def _lines(path: Path, stream: IO[bytes], separator: str) -> Lines | None:
-    """Return the lines of a text file with separated cells; None for other tables."""
-    usual = USUAL.get(_format(path))
-    return None if usual is None else delimited.opened_lines(path, stream, usual, separator)
-
-
-def _names(path: Path, stream: IO[bytes], lines: Lines | None, enough: Sequence[str]) -> list[str]:
-    if lines is not None:
-        return delimited.names(lines)
-    if _format(path) == "jsonl":
-        return structured.json_names(path, as_utf8(path, stream), enough)
-    return structured.parquet_names(stream)
-
-
-def _rows(
-    path: Path,
-    stream: IO[bytes],
-    lines: Lines | None,
-    columns: Sequence[str],
-    lenient: bool = False,
-    optional: Sequence[str] = (),
-) -> Iterator[TableRow]:
-    if lines is not None:
-        return delimited.rows(lines, columns)
-    if _format(path) == "jsonl":
-        return structured.json_rows(path, as_utf8(path, stream), columns, lenient, optional)
-    return structured.parquet_rows(path, stream, columns, lenient)
+def _table(path: Path, stream: IO[bytes], stated: FileFormat) -> Table:
+    stated = replace(stated, suffix="".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else path.suffixes[-1:]))
+    kind = _format(path)
+    if kind == "jsonl":
+        return JsonTable(path, stream, stated)
+    if kind == "parquet":
+        return ParquetTable(path, stream, stated)
+    if kind == "workbook":
+        return SheetTable(path, stream, stated)
+    return TextTable(path, stream, USUAL[kind], stated)
 
 
 def _require(columns: Sequence[str], names: list[str], path: Path) -> None:
@@ -189,10 +196,10 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         return
     with gzip.open(path) as unpacked:
         stream = cast(IO[bytes], unpacked)
-        if kind != "parquet":
+        if kind not in ("parquet", "workbook"):
             yield stream
             return
-        with tempfile.TemporaryFile() as whole:  # Parquet is read from its end, gzip from its start
+        with tempfile.TemporaryFile() as whole:  # these are read from their end, gzip from its start
             shutil.copyfileobj(stream, whole)
             whole.seek(0)
             yield whole

@@ -9,7 +9,7 @@ import numpy as np
 
 from allpairs.db.corpus import graph
 from allpairs.db.corpus.cells import Ids, label_of, present_columns, shown, with_noun
-from allpairs.db.corpus.files import column_names, read_rows
+from allpairs.db.corpus.files import TO_BE_FOUND, FileFormat, ReadFile, column_names, read_rows
 from allpairs.db.errors import InputError
 
 MAX_CLOSURE = 20_000_000  # pairs
@@ -29,13 +29,13 @@ class GoldPair(NamedTuple):
 class GoldColumns(NamedTuple):
     """The columns of a file of pairs: two ids, and a label, without which every pair is positive.
 
-    separator: of the cells; found in the file if it is "".
+    stated: what people say of how the file holds them.
     """
 
     left: str = "id1"
     right: str = "id2"
     label: str = "label"
-    separator: str = ""
+    stated: FileFormat = TO_BE_FOUND
 
 
 USUAL_COLUMNS = GoldColumns()
@@ -74,15 +74,15 @@ def _read(
     path: Path, known: tuple[Positions, Positions], symmetric: bool, columns: GoldColumns, notes: list[str]
 ) -> _GoldFile:
     gold_file = _GoldFile()
-    named = column_names(path, columns.separator)
+    named = column_names(path, columns.stated)
     present = (*columns[:2], *present_columns([columns.label], named, path.name))
     if len(present) == 2 and (other_columns := [name for name in named if name not in ("", *present)]):
         no_label = f"{path.name} has no column {shown(columns.label)}, so every pair counts as positive; it has"
         notes.append(f"{no_label} {', '.join(map(shown, other_columns[:5]))}.")
     list_names = ("the list", "the list") if symmetric else ("the left list", "the right list")
     ids = Ids(known[0], list_names[0]), Ids(known[1], list_names[1])
-    for number, values in read_rows(path, present, separator=columns.separator, notes=notes):
-        left, right = (_position(values[index], ids, index, path, number, columns[index]) for index in (0, 1))
+    for number, values in read_rows(path, present, stated=columns.stated, about=ReadFile(notes=notes)):
+        left, right = (_position(values[index], ids, index, path, number, present[index]) for index in (0, 1))
         positive = label_of(values[2], path, number, columns.label) if len(values) > 2 else True
         pair = (min(left, right), max(left, right)) if symmetric else (left, right)
         row = f"row {number}: {shown(values[0].strip())}, {shown(values[1].strip())}"

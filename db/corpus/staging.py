@@ -5,10 +5,12 @@ import json
 import sqlite3
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, overload
 
+from allpairs.db.corpus.formats.table import FileFormat
 from allpairs.db.corpus.item import CorpusItem
 from allpairs.db.domain import FieldKind, Side
 from allpairs.db.identity import same_id
@@ -21,6 +23,7 @@ CREATE TABLE names (
     side TEXT, key TEXT, name TEXT, row INTEGER, place INTEGER, PRIMARY KEY (side, key)
 ) WITHOUT ROWID;
 CREATE INDEX names_by_place ON names (place, row);
+CREATE TABLE rows (place INTEGER PRIMARY KEY, side TEXT, name TEXT, cells TEXT);
 """
 ITEMS = """
 SELECT place, texts.side, text, lengths, name FROM texts JOIN names USING (place) WHERE place >= ? ORDER BY place, row
@@ -34,10 +37,33 @@ class Named(NamedTuple):
     place: int  # of the item
 
 
-class Staging(Sequence[CorpusItem]):
-    """Items in the order in which they were added, in a file that is deleted with this object."""
+@dataclass(frozen=True)
+class ImportedList:
+    """A file of one side as it came in. columns: the names of all, the id's among them, which is empty without one."""
 
-    def __init__(self) -> None:
+    file: str
+    columns: tuple[str, ...]
+    id_column: str
+    compared: tuple[str, ...]
+    format: FileFormat
+
+
+class StagedRow(NamedTuple):
+    """A row of a file as it was written, with its id."""
+
+    name: str
+    cells: list[str]
+
+
+class Staging(Sequence[CorpusItem]):
+    """Items in the order in which they were added, in a file that is deleted with this object.
+
+    keeps_rows: whether the rows of the files are kept beside them.
+    """
+
+    def __init__(self, keeps_rows: bool = False) -> None:
+        self.keeps_rows = keeps_rows
+        self.lists: dict[Side, ImportedList] = {}  # whose rows are kept
         self.file = sqlite3.connect("", check_same_thread=False, isolation_level=None)
         self.columns: dict[Side, tuple[str, ...]] = {}  # the names of the text columns
         self.kinds: dict[Side, tuple[FieldKind, ...]] = {}  # what their values are
@@ -61,6 +87,16 @@ class Staging(Sequence[CorpusItem]):
         except sqlite3.IntegrityError:
             return self.named(side, name)
         return None
+
+    def add_row(self, side: Side, name: str, cells: Sequence[str]) -> None:
+        """Keep a row as it was written, after those before it."""
+        values = (side.value, name, json.dumps(cells, ensure_ascii=False))
+        self.file.execute("INSERT INTO rows (side, name, cells) VALUES (?, ?, ?)", values)
+
+    def rows_of(self, side: Side) -> Iterator[StagedRow]:
+        """Yield the rows of a side as they were added."""
+        rows = self.file.execute("SELECT name, cells FROM rows WHERE side = ? ORDER BY place", (side.value,))
+        return (StagedRow(name, json.loads(cells)) for name, cells in rows)
 
     def named(self, side: Side, name: str) -> Named | None:
         """Return where this id of this side was first seen, or None."""

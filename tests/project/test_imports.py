@@ -192,7 +192,7 @@ LIGHT = {  # what packages that everything stands on may import beside the stand
     "db.confusables": ("confusable_homoglyphs",),
     "learner.light.catalog": ("pydantic",),
     "db.files": ("fsspec", "numpy", "obstore", "portalocker"),
-    "db.corpus": ("numpy", "pyarrow", "scipy"),
+    "db.corpus": ("numpy", "pyarrow", "python_calamine", "scipy", "xlsxwriter"),
     **dict.fromkeys(
         ("db.schema", "db.labels", "db.people", "db.projects", "db.texts", "db.raters", "db.maintenance"),
         ("sqlalchemy", "alembic"),

@@ -93,7 +93,7 @@ def create(
     settings = checked_settings(values)
     name = checked_name(name)
     columns = Columns(id_column, tuple(text_column or ("text",)))
-    corpus = stage_corpus(left, columns, right, gold=gold, progress=progress_line)
+    corpus = stage_corpus(left, columns, right, gold=gold, progress=progress_line, keeps_rows=True)
     corpus = _with_kinds(corpus, kind or [])
     if split is None:
         rng = np.random.default_rng(settings.seed)

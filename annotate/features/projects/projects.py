@@ -24,6 +24,7 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.events import add_event
 from allpairs.db.projects.items import add_corpus, gold_label_counts, item_counts
 from allpairs.db.projects.jobs import PIPELINE, jobs_of_project
+from allpairs.db.projects.lists import add_lists
 from allpairs.db.projects.notices import announcing_target
 from allpairs.db.projects.projects import (
     add_project,
@@ -133,6 +134,8 @@ def create_project(
         columns = corpus.columns.as_dict() if corpus.columns else None
         project = add_project(session, name, corpus.kind, settings.model_dump(), columns)
         add_corpus(session, project.id, corpus, progress)
+        if corpus.rows is not None:
+            add_lists(session, project.id, corpus.rows)
         new = {"items": len(corpus.items), "known pairs": len(corpus.gold)}
         add_event(session, person_of(engine), EventKind.CREATED, project.id, project.name, new=new)
         return project.id

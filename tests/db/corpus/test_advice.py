@@ -18,7 +18,7 @@ ITEMS = b"id,text\n1,red\n2,blue\n3,green\n"
 LIST: dict[str, tuple[File, str, File]] = {
     "no text": (("a.csv", b""), "named columns and rows", ("a.csv", ITEMS)),
     "no rows": (("a.csv", b"id,text\n"), "add rows", ("a.csv", ITEMS)),
-    "workbook": (("a.xlsx", b"PK"), "save the sheet as CSV", ("a.csv", ITEMS)),
+    "no workbook": (("a.xlsx", ITEMS), "correct the end of its name", ("a.csv", ITEMS)),
     "workbook in disguise": (("a.csv", b"PK\x03\x04"), "save it as CSV", ("a.csv", ITEMS)),
     "wrong end": (("a.csv", b"\x1f\x8b..."), "correct the end of its name", ("a.csv", ITEMS)),
     "other letters": (("a.csv", ITEMS + "4,жёлтый\n".encode("cp1251")), "save the file as UTF-8",

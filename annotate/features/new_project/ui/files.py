@@ -15,9 +15,9 @@ from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.upload import chosen_file
 from allpairs.annotate.kit.uploads import Findings, Source
 from allpairs.db.corpus.corpus import Columns
-from allpairs.db.corpus.dialect import SEPARATORS
 from allpairs.db.corpus.field_kinds import guess_kind
 from allpairs.db.corpus.files import FilePreview, preview
+from allpairs.db.corpus.formats.dialect import SEPARATORS
 from allpairs.db.corpus.gold import GoldColumns
 from allpairs.db.domain import FieldKind, Side
 

@@ -3,21 +3,24 @@
 import csv
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 from allpairs.db.corpus.cells import MAX_CELL, MAX_LINE, TableRow, bad, shown, too_long, with_noun
-from allpairs.db.corpus.dialect import (
+from allpairs.db.corpus.formats.dialect import (
+    ENCODINGS,
     SEPARATORS,
-    WESTERN,
     Dialect,
     Letters,
     as_utf8,
     find_dialect,
+    is_of_mac,
     quotes_enclose,
+    unicode_encoding,
 )
+from allpairs.db.corpus.formats.table import CellReader, FileFormat
 from allpairs.db.errors import InputError
 from allpairs.db.identity import INVISIBLE
 
@@ -25,11 +28,12 @@ from allpairs.db.identity import INVISIBLE
 class Lines:
     """The decoded lines of a file; keeps the lines of the current record."""
 
-    def __init__(self, path: Path, stream: IO[bytes], dialect: Dialect) -> None:
+    def __init__(self, path: Path, stream: IO[bytes], dialect: Dialect, translated: bool = False) -> None:
         self.path = path
         self.stream = stream
         self.dialect = dialect
-        self.letters = Letters()
+        self.letters = Letters(translated)
+        self.bom = False  # whether the file begins with the mark of UTF-8
         self.names: list[str] = []  # the header, once it is read
         self.number = 0  # of the last line read
         self.offset = 0  # bytes before the next line
@@ -46,6 +50,7 @@ class Lines:
         if self.number == 1 and raw.startswith(BOM_UTF8):
             raw = raw.removeprefix(BOM_UTF8)
             self.offset = len(BOM_UTF8)
+            self.bom = True
         cut = len(raw) == MAX_LINE and not raw.endswith(b"\n")
         line = raw.decode(errors="replace") if cut else self._decoded(raw)
         self.record.append(line)
@@ -58,15 +63,6 @@ class Lines:
     def start(self) -> int:
         """The number of the record's first line."""
         return self.number - len(self.record) + 1
-
-    @property
-    def note(self) -> str | None:
-        """A note on the encoding, if it is not UTF-8."""
-        if self.letters.western is None:
-            return None
-        row, text = self.letters.western
-        problem = f"{self.path.name} is not UTF-8 and was read as {WESTERN} (row {row:,}: {shown(text)})"
-        return f"{problem}: if letters are wrong, save it as UTF-8."
 
     def next_record(self) -> None:
         """Start a new record with the next line."""
@@ -111,40 +107,70 @@ class Lines:
             end = match.end()
 
 
-def opened_lines(path: Path, stream: IO[bytes], usual: str, separator: str = "") -> Lines:
-    """Return the lines of a stream from its start. separator: usual, if none is clear; or the one that there is."""
-    dialect = find_dialect(as_utf8(path, stream), usual)
-    dialect = replace(dialect, separator=separator or dialect.separator)
-    if dialect.separator == "\t":
-        below = _below_statement(path, stream, dialect)
-        dialect = replace(dialect, quoted=quotes_enclose(below.stream, dialect.separator))
-    return _below_statement(path, stream, dialect)
+class TextTable:
+    """A text file with separated cells. usual: the separator if none is clear."""
 
+    def __init__(self, path: Path, stream: IO[bytes], usual: str, stated: FileFormat) -> None:
+        self.path = path
+        self.stream = stream
+        self.stated = stated
+        self.unicode = unicode_encoding(stream)
+        self.encoding = stated.encoding or ("mac-roman" if is_of_mac(stream) else "")
+        dialect = find_dialect(self._utf8(), usual)
+        self.dialect = replace(dialect, separator=stated.separator or dialect.separator)
+        if self.dialect.separator == "\t":
+            quoted = quotes_enclose(self._below_statement().stream, "\t")
+            self.dialect = replace(self.dialect, quoted=quoted)
+        self.lines = self._below_statement()
 
-def _below_statement(path: Path, stream: IO[bytes], dialect: Dialect) -> Lines:
-    """Return the lines from the start, without a first one that states the separator."""
-    lines = Lines(path, as_utf8(path, stream), dialect)
-    if dialect.stated:
-        next(lines)
-        lines.next_record()
-    return lines
+    @property
+    def format(self) -> FileFormat:
+        """How the file turned out to hold the table."""
+        encoding = self.encoding or ("cp1252" if self.lines.letters.doubtful else self.unicode)
+        return replace(self.stated, separator=self.dialect.separator, encoding=encoding, bom=self.lines.bom)
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """A note on the encoding, if it is not Unicode by a guess."""
+        if self.lines.letters.doubtful is None:
+            return ()
+        row, text = self.lines.letters.doubtful
+        problem = f"{self.path.name} is not UTF-8 and was read as {ENCODINGS[self.format.encoding]}"
+        return (
+            f"{problem} (row {row:,}: {shown(text)}): if letters are wrong, choose the encoding or save it as UTF-8.",
+        )
 
-def names(lines: Lines) -> list[str]:
-    """Return the column names in the first line."""
-    return _header(_records(lines), lines)
+    def _utf8(self) -> IO[bytes]:
+        return as_utf8(self.path, self.stream, self.encoding)
 
+    def _below_statement(self) -> Lines:
+        """Return the lines from the start, without a first one that states the separator."""
+        guessed = bool(self.encoding) and not self.stated.encoding
+        lines = Lines(self.path, self._utf8(), self.dialect, guessed)
+        if self.dialect.stated:
+            next(lines)
+            lines.next_record()
+        return lines
 
-def rows(lines: Lines, columns: Sequence[str]) -> Iterator[TableRow]:
-    """Yield the rows below the header with these columns; in CSV files without the apostrophe before a formula."""
-    records = _records(lines)
-    header = _header(records, lines)
-    positions = [header.index(column) for column in columns]
-    for number, cells in records:
-        if len(cells) < len(header) or any(cells[len(header) :]):
-            raise bad(_ragged(len(cells), len(header), lines.dialect), lines.path, number)
-        values = tuple(cells[position] for position in positions)
-        yield TableRow(number, tuple(map(lines.dialect.restored, values)))
+    def names(self, _enough: Sequence[str] = ()) -> list[str]:
+        """Return the column names in the first line."""
+        self.lines = self._below_statement()
+        return _header(_records(self.lines), self.lines)
+
+    def rows(
+        self, columns: Sequence[str], _lenient: Mapping[str, CellReader], _optional: Sequence[str] = ()
+    ) -> Iterator[TableRow]:
+        """Yield the rows below the header with these columns; in CSV files without the apostrophe before a formula."""
+        lines = self.lines = self._below_statement()
+        records = _records(lines)
+        header = _header(records, lines)
+        unnamed = (position for position, name in enumerate(header) if not name)
+        positions = [header.index(column) if column else next(unnamed) for column in columns]
+        for number, cells in records:
+            if len(cells) < len(header) or any(cells[len(header) :]):
+                raise bad(_ragged(len(cells), len(header), lines.dialect), lines.path, number)
+            values = tuple(cells[position] for position in positions)
+            yield TableRow(number, tuple(map(lines.dialect.restored, values)))
 
 
 def _ragged(cells: int, columns: int, dialect: Dialect) -> str:

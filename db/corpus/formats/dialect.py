@@ -23,8 +23,21 @@ NO_TEXT = {
     b"PAR1": "a Parquet file",
     b"%PDF": "a PDF file",
 }
+ENCODINGS = {
+    "utf-8": "Unicode (UTF-8)",
+    "utf-16": "Unicode (UTF-16)",
+    "cp1252": "Western European (Windows-1252)",
+    "mac-roman": "Western European (Mac)",
+    "cp1250": "Central European (Windows-1250)",
+    "cp1251": "Cyrillic (Windows-1251)",
+    "cp1253": "Greek (Windows-1253)",
+    "cp1254": "Turkish (Windows-1254)",
+    "shift_jis": "Japanese (Shift JIS)",
+    "gb18030": "Chinese (GB 18030)",
+}
 WESTERN = "Windows-1252"
 _FOREIGN = re.compile(rb"[\xc0-\xff]{4}")  # no western word has four such letters in a row; a Cyrillic or Greek one has
+_MAC = re.compile(rb"[a-z][\x87-\x91\x9d\x9f][a-z]")  # ä, é, ü … of a Mac: signs that never stand within a word
 _STATED = re.compile(r'"?sep=(.)\1*"?\r?', re.IGNORECASE)  # Excel's first line
 _IN_QUOTES = re.compile(r'"[^"]*"')
 _CLOSED = re.compile(rb'"(?:[^"]|"")*"')
@@ -43,27 +56,48 @@ class Dialect:
         return cell if self.separator == "\t" else unguarded(cell)
 
 
-def as_utf8(path: Path, stream: IO[bytes]) -> IO[bytes]:
+def as_utf8(path: Path, stream: IO[bytes], encoding: str = "") -> IO[bytes]:
     """Return the stream from its start: one of UTF-16, or of lines that end in carriage returns, translated.
 
-    Raises InputError for a file that is no text.
+    encoding: to translate from, whatever the file looks like. Raises InputError for a file that is no text.
     """
-    stream.seek(0)
-    head = stream.read(HEAD)
-    stream.seek(0)
+    head = _head(stream)
     kind = next((kind for start, kind in NO_TEXT.items() if head.startswith(start)), None)
     if kind is not None:
         raise bad(f"this is {kind}, not text as its name says; save it as CSV, or correct the end of its name", path)
-    encoding = _encoding(head)
-    unquoted = _IN_QUOTES.sub("", head.decode(encoding, errors="replace"))
+    read_as = encoding or unicode_encoding(stream)
+    unquoted = _IN_QUOTES.sub("", head.decode(read_as, errors="replace"))
     carriage_returns = "\r" in unquoted and "\n" not in unquoted
-    if encoding == "utf-8" and not carriage_returns:
+    if not encoding and read_as == "utf-8" and not carriage_returns:
         return stream
-    return io.BufferedReader(_Translated(path, stream, encoding, carriage_returns))
+    return io.BufferedReader(_Translated(path, stream, read_as, carriage_returns, strict=bool(encoding)))
 
 
-def _encoding(head: bytes) -> str:
-    """Return UTF-16 if the head of a file has its mark, or begins with one of the signs that it writes with a zero."""
+def _head(stream: IO[bytes]) -> bytes:
+    stream.seek(0)
+    head = stream.read(HEAD)
+    stream.seek(0)
+    return head
+
+
+def is_of_mac(stream: IO[bytes]) -> bool:
+    """Return whether the head of the file has words as an old Mac writes them."""
+    head = _head(stream)
+    return unicode_encoding(stream) == "utf-8" and not is_utf8(head) and bool(_MAC.search(head))
+
+
+def is_utf8(head: bytes) -> bool:
+    """Return whether the head of a file is UTF-8, but for a letter that it cuts."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def unicode_encoding(stream: IO[bytes]) -> str:
+    """Return UTF-16 if the file has its mark, or begins with a sign that it writes with a zero; else UTF-8."""
+    head = _head(stream)
     if head.startswith(UTF16_MARKS):
         return "utf-16"
     zeros = head[:2].find(0) if any(head[:2]) else -1
@@ -73,10 +107,11 @@ def _encoding(head: bytes) -> str:
 class _Translated(io.RawIOBase):
     """A stream as UTF-8 with ordinary ends of lines."""
 
-    def __init__(self, path: Path, stream: IO[bytes], encoding: str, carriage_returns: bool) -> None:
+    def __init__(self, path: Path, stream: IO[bytes], encoding: str, carriage_returns: bool, strict: bool) -> None:
         self.path = path
         self.stream = stream
-        self.decoder = codecs.getincrementaldecoder(encoding)() if encoding != "utf-8" else None
+        self.encoding = encoding
+        self.decoder = codecs.getincrementaldecoder(encoding)() if strict or encoding != "utf-8" else None
         self.carriage_returns = carriage_returns
 
     def readable(self) -> bool:
@@ -84,7 +119,7 @@ class _Translated(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         data = b""
-        while not data and (raw := self.stream.read(len(buffer) // 2)):  # UTF-8 may be half as long again as UTF-16
+        while not data and (raw := self.stream.read(len(buffer) // 3)):  # UTF-8 may be three times as long
             data = self._translated(raw)
         if not data and self.decoder is not None:
             self._decoded(b"", final=True)
@@ -100,7 +135,8 @@ class _Translated(io.RawIOBase):
         try:
             return self.decoder.decode(raw, final).encode()
         except UnicodeError:
-            problem = "the file begins as UTF-16 but is not UTF-16 throughout; is it complete? Save it as UTF-8"
+            name = ENCODINGS.get(self.encoding, self.encoding.upper())
+            problem = f"the file is not {name} throughout; is it complete? Save it as UTF-8"
             raise bad(problem, self.path) from None
 
 
@@ -177,11 +213,13 @@ def quotes_enclose(stream: IO[bytes], separator: str) -> bool:
 class Letters:
     """Decodes lines; all of them are UTF-8, or none that has other letters than ASCII is.
 
-    western: the first line that is Windows-1252, and its text; None if there is none.
+    translated: whether the lines were another encoding by a guess. doubtful: the first line that is Windows-1252, or
+    was translated, and its text; None if there is none.
     """
 
-    def __init__(self) -> None:
-        self.western: tuple[int, str] | None = None
+    def __init__(self, translated: bool = False) -> None:
+        self.translated = translated
+        self.doubtful: tuple[int, str] | None = None
         self._is_utf8 = False
 
     def decoded(self, raw: bytes, number: int) -> str:
@@ -192,9 +230,11 @@ class Letters:
             text = raw.decode()
         except UnicodeDecodeError as error:
             return self._western(raw, number, error)
-        if self.western is not None:
+        if self.translated:
+            self.doubtful = self.doubtful or (number, text.strip())
+        elif self.doubtful is not None:
             start = next(position for position, byte in enumerate(raw) if byte > 127)
-            raise UnicodeDecodeError("cp1252", raw, start, start + 1, f"{WESTERN}, as row {self.western[0]:,} is")
+            raise UnicodeDecodeError("cp1252", raw, start, start + 1, f"{WESTERN}, as row {self.doubtful[0]:,} is")
         self._is_utf8 = True
         return text
 
@@ -209,5 +249,5 @@ class Letters:
         except UnicodeDecodeError as undefined:
             undefined.reason = f"UTF-8 or {WESTERN}"
             raise
-        self.western = self.western or (number, text.strip())
+        self.doubtful = self.doubtful or (number, text.strip())
         return text

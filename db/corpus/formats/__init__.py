@@ -1,0 +1,1 @@
+"""How files hold tables: delimited text, JSON Lines, Parquet and workbooks."""
