@@ -17,9 +17,9 @@ from typing import IO, NamedTuple, cast
 import pyarrow
 
 from allpairs.db.corpus.cells import MAX_COLUMNS, TableRow, bad, checked_row, shown
-from allpairs.db.corpus.formats.delimited import TextTable
+from allpairs.db.corpus.formats.delimited import DelimitedTable
 from allpairs.db.corpus.formats.structured import JsonTable, ParquetTable, as_json, sketched
-from allpairs.db.corpus.formats.table import FileFormat, Table
+from allpairs.db.corpus.formats.table import FileFormat, OpenedTable
 from allpairs.db.corpus.formats.workbooks import SheetTable
 from allpairs.db.errors import InputError
 from allpairs.db.progress import Progress, no_progress
@@ -163,7 +163,7 @@ def _format(path: Path) -> str:
     return FORMATS[suffix]
 
 
-def _table(path: Path, stream: IO[bytes], stated: FileFormat) -> Table:
+def _table(path: Path, stream: IO[bytes], stated: FileFormat) -> OpenedTable:
     stated = replace(stated, suffix="".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else path.suffixes[-1:]))
     kind = _format(path)
     if kind == "jsonl":
@@ -172,7 +172,7 @@ def _table(path: Path, stream: IO[bytes], stated: FileFormat) -> Table:
         return ParquetTable(path, stream, stated)
     if kind == "workbook":
         return SheetTable(path, stream, stated)
-    return TextTable(path, stream, USUAL[kind], stated)
+    return DelimitedTable(path, stream, USUAL[kind], stated)
 
 
 def _require(columns: Sequence[str], names: list[str], path: Path) -> None:

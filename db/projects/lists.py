@@ -35,13 +35,13 @@ def rows_of_list(session: Session, project_id: int, side: Side) -> Iterator[Writ
     version = current_list(session, project_id, side)
     if version is None:
         return
-    rows = session.execute(standing(project_id, side), execution_options={"yield_per": CHUNK})
+    rows = session.execute(standing_rows(project_id, side), execution_options={"yield_per": CHUNK})
     for place, external_id, cells in rows:
         # A later version may have brought columns, which come last.
         yield WrittenRow(place, external_id, cells + [""] * (len(version.columns) - len(cells)))
 
 
-def standing(project_id: int, side: Side) -> Select[int, str, list[str]]:
+def standing_rows(project_id: int, side: Side) -> Select[int, str, list[str]]:
     """Select place, id and cells of the rows of a list that stand."""
     conditions = (ListRow.project_id == project_id, ListRow.side == side, ListRow.ended_id.is_(None))
     return select(ListRow.place, ListRow.external_id, ListRow.cells).where(*conditions).order_by(ListRow.place)

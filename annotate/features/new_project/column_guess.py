@@ -21,6 +21,8 @@ PASSAGES = ("passage", "sentence", "answer", "paragraph", "document", "context",
 TITLES = ("title", "subject", "headline")
 FIRSTS = ("id1", "left", "qid1")
 SECONDS = ("id2", "right", "qid2")
+SEVERAL = 3  # columns beside ids: of records, unless one of them is a question or a passage
+FEW_WORDS = 5  # on average: a column with fewer is no passage, whatever its name
 LEAST_VARIED = 0.1  # distinct values for each value: below that a column names groups, such as splits
 LONGEST_CODE = 40  # characters of an id in a column that is not called one
 
@@ -49,9 +51,25 @@ class _Column:
         return bool(self.filled) and self.could_be_id and short
 
     @property
+    def is_field(self) -> bool:
+        """Whether it tells records apart: it has values, and is neither an id nor a label."""
+        is_empty = bool(self.values) and not self.filled
+        return not (self.is_called_id or LABEL.search(self.name) or is_empty)
+
+    @property
+    def is_price(self) -> bool:
+        """Whether the values are prices."""
+        return guess_kind(self.name, self.values) == FieldKind.PRICE
+
+    @property
+    def words(self) -> float:
+        """How many words the values have, on average."""
+        return sum(len(value.split()) for value in self.filled) / max(1, len(self.filled))
+
+    @property
     def is_text(self) -> bool:
         """Whether most values have words, and there are many different ones unless the name says that it is text."""
-        if self.is_called_id or LABEL.search(self.name):
+        if not self.is_field:
             return False
         words = sum(len(re.findall(r"[^\W\d_]", value)) * 2 > len(value.split()) for value in self.filled)
         links = sum("://" in value for value in self.filled)
@@ -68,8 +86,7 @@ def guess_columns(names: Sequence[str], rows: Rows = (), side: Side = Side.LEFT)
     columns = _columns(names, rows)
     id_ = _id(columns)
     rest = [column for column in columns if column.name != id_] or columns
-    texts = [column.name for column in rest if column.is_text]
-    return Columns(id_, _texts(texts, rows, names, side) or (rest[0].name,))
+    return Columns(id_, _texts(rest, side) or (rest[0].name,))
 
 
 def guess_gold_columns(names: Sequence[str], rows: Rows = ()) -> tuple[str, str, str]:
@@ -95,35 +112,30 @@ def _id(columns: Sequence[_Column]) -> str:
     return columns[0].name if columns[0].has_codes and any(column.is_text for column in columns[1:]) else ""
 
 
-def _texts(texts: Sequence[str], rows: Rows, names: Sequence[str], side: Side) -> tuple[str, ...]:
-    """Return the columns to join: one of a pair, or the question, or the passage with its title.
+def _texts(columns: Sequence[_Column], side: Side) -> tuple[str, ...]:
+    """Return the columns to compare: one of a pair, or the question, or the passage with its title.
 
-    Otherwise they are records: all of them, and prices too, which are compared but not read.
+    Otherwise they are records: all of them but ids and labels, if there are several, and else texts and prices.
     """
-    ends = [match for match in map(NUMBERED.match, texts) if match]
+    texts = [column for column in columns if column.is_text]
+    ends = [match for column in texts if (match := NUMBERED.match(column.name))]
     if twins := [end[0] for end in ends if sum(end_[1] == end[1] for end_ in ends) == 2]:
         return (twins[-1 if side == Side.RIGHT else 0],)
+    fields = [column for column in columns if column.is_field]
     preferred = (*PASSAGES, *QUESTIONS) if side == Side.RIGHT else (*QUESTIONS, *PASSAGES)
-    main = next((name for word in preferred for name in texts if has_word(name, (word,))), None)
-    if main is None:
-        return tuple(name for i, name in enumerate(names) if name in texts or _is_price(name, rows, i)) if texts else ()
-    title = next((name for name in texts if name.lower() in TITLES), None)
-    if title is None or has_word(main, QUESTIONS) or not _mostly_filled(rows, names.index(title)):
-        return (main,)
-    return title, main
-
-
-def _is_price(name: str, rows: Rows, place: int) -> bool:
-    return guess_kind(name, [row[place] for row in rows]) == FieldKind.PRICE
+    main = next((column for word in preferred for column in texts if has_word(column.name, (word,))), None)
+    if main is None or (main.words < FEW_WORDS and len(fields) > SEVERAL and not has_word(main.name, QUESTIONS)):
+        are_records = len(texts) > 1 or (texts and len(fields) >= SEVERAL)
+        return tuple(field.name for field in fields if are_records or (texts and (field in texts or field.is_price)))
+    title = next((column for column in texts if column.name.lower() in TITLES), None)
+    if title is None or has_word(main.name, QUESTIONS) or len(title.filled) * 2 <= len(title.values):
+        return (main.name,)
+    return title.name, main.name
 
 
 def has_word(name: str, words: Sequence[str]) -> bool:
     """Return whether one of the words is in the name of the column, between spaces and signs."""
     return not set(words).isdisjoint(re.split(r"[_\W]+", name.lower()))
-
-
-def _mostly_filled(rows: Rows, place: int) -> bool:
-    return sum(bool(row[place].strip()) for row in rows) * 2 > len(rows)
 
 
 def _first(names: Sequence[str], candidates: Sequence[str]) -> str | None:

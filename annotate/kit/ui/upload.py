@@ -14,7 +14,7 @@ from allpairs.annotate.frame.web.sessions import VISIT, Visit, free_file
 from allpairs.annotate.kit.ui.state import may
 from allpairs.annotate.kit.uploads import keep_upload
 
-TABLES_HELP = "CSV, TSV, JSON Lines or Parquet."
+TABLES_HELP = "Excel (.xlsx, .xls, .xlsb), .ods, CSV, TSV, JSON Lines or Parquet."
 
 
 def visit(page: str, guest: Guest | None) -> None:
@@ -29,7 +29,7 @@ def visit(page: str, guest: Guest | None) -> None:
 
 
 def chosen_file(
-    name: str, types: Sequence[str] | None = None, help_text: str = TABLES_HELP, example: str = "/data/texts.parquet"
+    name: str, types: Sequence[str] | None = None, help_text: str = TABLES_HELP, example: str = "/data/customers.xlsx"
 ) -> Path | None:
     """Draw the upload and path fields; return the chosen file, or None before there is one.
 

@@ -107,7 +107,7 @@ class Lines:
             end = match.end()
 
 
-class TextTable:
+class DelimitedTable:
     """A text file with separated cells. usual: the separator if none is clear."""
 
     def __init__(self, path: Path, stream: IO[bytes], usual: str, stated: FileFormat) -> None:

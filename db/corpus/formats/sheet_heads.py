@@ -20,7 +20,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Head:
+class SheetHead:
     """The names of the columns, in this row or this and the next; empty for columns without one.
 
     below: the place of the first row below; title: what stands above.
@@ -45,7 +45,7 @@ class Head:
         return [(name, place) for name, place in named if self.names[place] or place in filled]
 
 
-def find_head(rows: Sequence[Sequence[str]], spans: Sequence[Span]) -> Head:
+def find_head(rows: Sequence[Sequence[str]], spans: Sequence[Span]) -> SheetHead:
     """Return the head among the first rows of a sheet: the first row with half as many cells as the widest has."""
     widths = [sum(map(bool, row)) for row in rows]
     row = next((place for place, width in enumerate(widths) if width and width * 2 >= max(widths)), 0)
@@ -57,12 +57,12 @@ def find_head(rows: Sequence[Sequence[str]], spans: Sequence[Span]) -> Head:
     parts = rows[row + 1] if len(rows) > row + 1 else []
     if grouped and _are_parts(parts, names, grouped.keys()):
         names = [" ".join(filter(None, pair)) for pair in zip(names, parts, strict=True)]
-        return Head(row, row + 2, names, title)
+        return SheetHead(row, row + 2, names, title)
     counts = Counter[str]()
     for place, name in sorted(grouped.items()):
         counts[name] += 1
         names[place] = f"{name} {counts[name]}" if counts[name] > 1 else name
-    return Head(row, row + 1, names, title)
+    return SheetHead(row, row + 1, names, title)
 
 
 def _are_parts(parts: Sequence[str], names: Sequence[str], grouped: Collection[int]) -> bool:

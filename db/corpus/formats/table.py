@@ -24,7 +24,7 @@ class FileFormat:
     bom: bool = False  # whether UTF-8 begins with its mark
 
 
-class Table(Protocol):
+class OpenedTable(Protocol):
     """An opened table. Its format and notes are complete once its rows are read."""
 
     @property

@@ -42,7 +42,7 @@ class SheetTable:
         top, left = self._sheet.start or (0, 0)
         self._first_row = top + 1  # its number, from 1
         spans = [Span(a - top, b - left, c - top, d - left) for (a, b), (c, d) in self._sheet.merged_cell_ranges or ()]
-        head = find_head([list(map(cell_text, row)) for row in islice(self._rows_of_sheet(), LOOKED_AT)], spans)
+        head = find_head([list(map(shown_cell, row)) for row in islice(self._rows_of_sheet(), LOOKED_AT)], spans)
         self._below = head.below
         self._columns = head.named(left, self._filled_columns(head.unnamed, head.below))
         if head.title:
@@ -85,7 +85,7 @@ class SheetTable:
         for row in islice(self._rows_of_sheet(), below, None):
             if filled == columns:
                 break
-            filled.update(column for column in columns - filled if cell_text(row[column]))
+            filled.update(column for column in columns - filled if shown_cell(row[column]))
         return filled
 
     def names(self, enough: Sequence[str] = ()) -> list[str]:
@@ -124,7 +124,7 @@ class SheetTable:
             if place < self._below:
                 continue
             above = cells
-            cells = list(map(cell_text, row))
+            cells = list(map(shown_cell, row))
             for column in self._continued.get(place, ()):
                 cells[column] = above[column]
             if any(cells):
@@ -136,7 +136,7 @@ class SheetTable:
         return word if sum(map(bool, cells)) * 2 <= len(self._columns) else ""
 
 
-def cell_text(value: Any) -> str:
+def shown_cell(value: Any) -> str:
     """Return a cell as people see it: numbers with 15 digits, dates in ISO 8601, a time only where there is one."""
     match value:
         case str():

@@ -2,14 +2,16 @@
 
 from pathlib import Path
 
+import openpyxl
 import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from allpairs.annotate.features.new_project.templates import TEMPLATES
 from allpairs.annotate.features.projects.projects import project_by_name, project_summary
-from allpairs.db.domain import PAPER_SETTINGS
+from allpairs.db.domain import PAPER_SETTINGS, Side
 from allpairs.db.errors import InputError
+from allpairs.db.projects.lists import current_list, rows_of_list
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Identifier, Job, Project
 from tests.helpers.factories import make_project
@@ -72,15 +74,67 @@ def test_the_separator_is_shown_and_can_be_changed(engine: Engine, tmp_path: Pat
     fill(page, left_path=str(path))
     separator = page.selectbox(key=f"separator_{path}")
     assert separator.value == ";" and list(page.dataframe[0].value.columns) == ["id", "title, short"]
-    assert "Windows-1252" in said(page) and not disabled(page)
-    separator.select("|").run()
+    assert "Windows-1252" in said(page) and "letters right? café" in said(page) and not disabled(page)
+    page.selectbox(key=f"encoding_{path}").select("cp1251").run()
+    assert page.dataframe[0].value["title, short"].iloc[0] == "cafй, old" and "letters right" not in said(page)
+    page.selectbox(key=f"separator_{path}").select("|").run()
     assert list(page.dataframe[0].value.columns) == ["id;title, short"] and "one column" in said(page)
     page.selectbox(key=f"separator_{path}").select(",").run()
     assert list(page.dataframe[0].value.columns) == ["id;title", "short"]
-    book = tmp_path / "q.xlsx"
-    book.write_bytes(b"PK")
-    upload(page, "left", book)
-    assert "workbook" in said(page) and disabled(page)
+    path.write_text("id,text\n1,привет\n2,пока\n", encoding="cp1251")
+    page = open_page(NEW)
+    fill(page, left_path=str(path))
+    assert "0xEF" in said(page) and disabled(page)
+    page.selectbox(key=f"encoding_{path}").select("cp1251").run()
+    assert list(page.dataframe[0].value["text"]) == ["привет", "пока"] and not disabled(page)
+
+
+def ticks(page: AppTest) -> dict[str, bool]:
+    """Return whether each column is ticked."""
+    boxes = [box for box in page.checkbox if "compare_" in (box.key or "")]
+    return {box.label.replace("\\", ""): box.value for box in boxes}
+
+
+def tick(page: AppTest, name: str, value: bool) -> None:
+    next(box for box in page.checkbox if box.label == name and "compare_" in (box.key or "")).set_value(value).run()
+
+
+def test_a_sheet_of_a_workbook_becomes_a_list(engine: Engine, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    notes = book.create_sheet("Notes")
+    for row in (
+        ["No", "Name", "City", "E-mail", "Remark"],
+        [1, "Ann", "Rome", "a@x.de", None],
+        [2, "Bob", "Bonn", "b@x.de", None],
+    ):
+        notes.append(row)
+    people = book.create_sheet("People")
+    for row in (["id", "name"], [1, "Cy"], [2, "Di"], [3, "Ed"]):
+        people.append(row)
+    book.save(tmp_path / "customers.xlsx")
+    page = open_page(NEW)
+    upload(page, "left", tmp_path / "customers.xlsx")
+    assert ticks(page) == {"Name": True, "City": True, "E-mail": True, "Remark": False}
+    assert "Not compared, but kept: Remark." in said(page) and "2 texts" in said(page)
+    next(box for box in page.selectbox if box.label == "Sheet").select("People").run()
+    assert ticks(page) == {"name": True} and "3 texts" in said(page)
+    page.button(key="create").click().run()
+    with reading(engine) as session:
+        project_id = session.scalars(select(Project.id)).one()
+        version = current_list(session, project_id, Side.LEFT)
+        assert version is not None
+        assert (version.file, version.columns, version.id_column, version.compared, version.format["sheet"]) == (
+            "customers.xlsx",
+            ["id", "name"],
+            "id",
+            ["name"],
+            "People",
+        )
+        assert [row.cells for row in rows_of_list(session, project_id, Side.LEFT)] == [
+            ["1", "Cy"],
+            ["2", "Di"],
+            ["3", "Ed"],
+        ]
 
 
 def test_a_chosen_file_is_enough(engine: Engine, folder: Path) -> None:
@@ -111,10 +165,11 @@ def test_what_columns_hold_is_guessed_and_can_be_corrected(engine: Engine, tmp_p
     (tmp_path / "pens.csv").write_text(f"id,title,size,price\n{rows}")
     page = open_page(NEW)
     fill(page, left_path=str(tmp_path / "pens.csv"))
-    columns = page.multiselect[0]
-    assert columns.value == ["title", "price"]
-    columns.set_value(["title", "size", "price"]).run()
-    kinds = {box.label: box for box in page.selectbox if box.key and box.key.startswith("kind_")}
+    assert ticks(page) == {"title": True, "size": True, "price": True}
+    tick(page, "price", False)
+    assert "Not compared, but kept: price." in said(page)
+    tick(page, "price", True)
+    kinds = {box.label.split()[1]: box for box in page.selectbox if box.key and box.key.startswith("kind_")}
     assert {name: box.value for name, box in kinds.items()} == {"title": "text", "size": "number", "price": "price"}
     kinds["size"].set_value("code").run()
     page.button(key="create").click().run()
@@ -189,7 +244,7 @@ def test_uploaded_files_of_two_lists_have_columns_of_their_own(engine: Engine, f
     assert "Right list: choose a file" in said(page)
     upload(page, "right", folder / "right.csv.gz")
     assert [box.value for box in page.selectbox if box.label == "Id column"] == ["id", "key"]
-    assert [box.value for box in page.multiselect] == [["text"], ["body"]]
+    assert ticks(page) == {"text": True, "body": True}
     assert "8 × 1 texts; no known pairs" in said(page)
     assert not disabled(page)
 
@@ -204,8 +259,8 @@ def test_problems_are_listed_and_nothing_can_be_stored(engine: Engine, folder: P
     assert disabled(page)
     fill(page, gold_path="")
     assert not disabled(page)
-    page.multiselect[0].set_value([]).run()
-    assert "one text column" in said(page)
+    tick(page, "text", False)
+    assert "one column" in said(page)
     assert disabled(page)
 
 

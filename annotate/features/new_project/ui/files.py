@@ -1,23 +1,20 @@
 """The first step of a new project: which lists there are, their files and columns, and what these hold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from allpairs.annotate.features.new_project.column_guess import guess_columns, guess_gold_columns
 from allpairs.annotate.features.new_project.ui.contents import checked_files, show_findings
+from allpairs.annotate.features.new_project.ui.preview import ShownFile, show_file
 from allpairs.annotate.kit.text.formatting import literal
-from allpairs.annotate.kit.ui.errors import told
 from allpairs.annotate.kit.ui.upload import chosen_file
 from allpairs.annotate.kit.uploads import Findings, Source
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.corpus.field_kinds import guess_kind
-from allpairs.db.corpus.files import FilePreview, preview
-from allpairs.db.corpus.formats.dialect import SEPARATORS
 from allpairs.db.corpus.gold import GoldColumns
 from allpairs.db.domain import FieldKind, Side
 
@@ -33,8 +30,6 @@ EXAMPLES = (
 TITLES = {"one": {Side.LEFT: "Texts"}, "two": {Side.LEFT: "Left list", Side.RIGHT: "Right list"}}
 ROW_NUMBERS = "(none: number the rows)"
 NO_LABEL = "(none: all pairs are positive)"
-MOST_ROWS = 5  # rows of a file to draw
-LOOKED_AT = 200  # rows of a file to guess the columns from
 
 
 @dataclass(frozen=True)
@@ -109,50 +104,57 @@ def _item_file(side: Side) -> List | str:
     path = chosen_file(side.value)
     if path is None:
         return "choose a file in step 1."
-    names, rows, separator, _ = _preview(path)
-    if not names:
+    file = show_file(path)
+    if not file.names:
         return f"{path.name} cannot be read."
-    guess = guess_columns(names, [row.values for row in rows], side)
-    key = f"{side.value}_{path}{separator}"  # another file, or another separator, has other columns
-    text_column, id_column = st.columns(2)
-    texts = text_column.multiselect(
-        "Text columns",
-        names,
-        guess.texts,
-        key=f"texts_{key}",
-        help="What people compare. The model reads several columns as one text, in this order.",
-    )
-    ids = [ROW_NUMBERS, *names]
-    id_ = id_column.selectbox(
+    guess = guess_columns(file.names, file.rows, side)
+    key = f"{side.value}_{path}{file.key}"  # another file, or another way to read it, has other columns
+    ids = [ROW_NUMBERS, *file.names]
+    id_ = st.selectbox(
         "Id column",
         ids,
         ids.index(guess.id or ROW_NUMBERS),
         key=f"id_{key}",
         help="Names each row, once. Known pairs and exports use it.",
     )
-    if not texts:
-        text_column.error("Choose at least one text column.")
-        return f"choose a text column of {path.name}."
-    places = [names.index(name) for name in texts]
-    kinds = _kinds({name: [row.values[i] for row in rows] for name, i in zip(texts, places, strict=True)}, key)
-    columns = Columns("" if id_ == ROW_NUMBERS else id_, tuple(texts), kinds, separator)
-    return List(path, columns, tuple(" ".join(row.values[i] for i in places) for row in rows))
+    compared = _compared(file, id_, guess.texts, key)
+    if not compared:
+        st.error("Choose at least one column to compare.")
+        return f"choose a column of {path.name} to compare."
+    kinds = tuple(compared.values()) if len(compared) > 1 else ()
+    columns = Columns("" if id_ == ROW_NUMBERS else id_, tuple(compared), kinds, file.stated)
+    places = [file.names.index(name) for name in compared]
+    return List(path, columns, tuple(" ".join(row[place] for place in places) for row in file.rows))
 
 
-def _kinds(values: Mapping[str, Sequence[str]], key: str) -> tuple[FieldKind, ...]:
-    """Draw what each of several text columns holds, guessed from its first values; return it, nothing for only one."""
-    if len(values) == 1:
-        return ()
-    st.caption("What do the columns hold? Each is also compared by itself. The model does not read prices.")
+def _compared(file: ShownFile, id_column: str, guess: Sequence[str], key: str) -> dict[str, FieldKind]:
+    """Draw a tick for each column but the id's, and what it holds; return the ticked ones with their kinds."""
+    st.caption("Tick what people and the model compare. Each column is also compared by itself, as what it holds.")
+    below: dict[str, DeltaGenerator] = {}  # the place below each tick
     with st.container(horizontal=True):
-        return tuple(_kind(name, cells, key) for name, cells in values.items())
+        for name in file.names:
+            if name != id_column:
+                column = st.container(width=170)
+                if column.checkbox(literal(name), name in guess, key=f"compare_{key}_{name}"):
+                    below[name] = column
+    compared = dict.fromkeys(below, FieldKind.TEXT)
+    if len(below) > 1:
+        for name, column in below.items():
+            place = file.names.index(name)
+            with column:
+                compared[name] = _kind(name, [row[place] for row in file.rows], key)
+    if left_out := [name for name in file.names if name not in compared and name != id_column]:
+        st.caption(literal(f"Not compared, but kept: {', '.join(left_out)}."))
+    return compared
 
 
 def _kind(name: str, values: Sequence[str], key: str) -> FieldKind:
     kinds = [kind.value for kind in FieldKind]
     guess = kinds.index(guess_kind(name, values))
+    key = f"kind_{key}_{name}"
+    words = f"What {literal(name)} holds"
     return FieldKind(
-        st.selectbox(literal(name), kinds, guess, format_func=str.capitalize, key=f"kind_{key}_{name}", width=150)
+        st.selectbox(words, kinds, guess, format_func=str.capitalize, key=key, label_visibility="collapsed")
     )
 
 
@@ -161,57 +163,16 @@ def _gold_file() -> Gold | str | None:
     path = chosen_file("gold")
     if path is None:
         return None
-    names, rows, separator, _ = _preview(path)
+    file = show_file(path)
+    names = file.names
     if not names:
         return f"{path.name} cannot be read."
-    first, second, label = guess_gold_columns(names, [row.values for row in rows])
+    first, second, label = guess_gold_columns(names, file.rows)
     boxes = st.columns(3)
-    left = boxes[0].selectbox("Id column of the first text", names, names.index(first), key=f"id1_{path}{separator}")
-    right = boxes[1].selectbox("Id column of the second text", names, names.index(second), key=f"id2_{path}{separator}")
+    left = boxes[0].selectbox("Id column of the first text", names, names.index(first), key=f"id1_{path}{file.key}")
+    right = boxes[1].selectbox("Id column of the second text", names, names.index(second), key=f"id2_{path}{file.key}")
     options = [NO_LABEL, *names]
     stated = boxes[2].selectbox(
-        "Label column", options, options.index(label or NO_LABEL), key=f"label_{path}{separator}"
+        "Label column", options, options.index(label or NO_LABEL), key=f"label_{path}{file.key}"
     )
-    return path, GoldColumns(left, right, "" if stated == NO_LABEL else stated, separator)
-
-
-def _preview(path: Path) -> FilePreview:
-    """Draw the file's first rows, or what is wrong with it; return its columns, and some rows to guess from."""
-    key = f"separator_{path}"
-    with told():
-        modified = path.stat().st_mtime_ns if path.exists() else 0
-        beginning = _cached_preview(path, modified, st.session_state.get(key, ""))
-        first_rows = beginning.rows[:MOST_ROWS]
-        table = pd.DataFrame(
-            [row.values for row in first_rows], columns=beginning.names, index=[row.number for row in first_rows]
-        )
-        table.index.name = "row"
-        st.caption("The first rows")
-        st.dataframe(table, alt=f"The first rows of {path.name}")  # cells show their text as it is
-        if beginning.separator:
-            _separator(beginning, key)
-        return beginning
-    return FilePreview([], [])
-
-
-@st.cache_data(show_spinner=False, max_entries=10)
-def _cached_preview(path: Path, modified: int, separator: str) -> FilePreview:
-    """Return the first rows of the file as of this time: the page is drawn again at each click."""
-    return preview(path, LOOKED_AT, separator)
-
-
-def _separator(preview: FilePreview, key: str) -> None:
-    """Draw what separates the cells of a text file, which a person can change, and doubts about how it was read."""
-    options = list(dict.fromkeys([*SEPARATORS, preview.separator]))
-    st.selectbox(
-        "Separator",
-        options,
-        options.index(preview.separator),
-        key=key,
-        width=200,
-        format_func=lambda sign: str(SEPARATORS.get(sign, sign)).capitalize(),
-    )
-    if len(preview.names) == 1:
-        st.warning("The file has one column. If it has more, choose the separator.")
-    if preview.note:
-        st.warning(literal(preview.note))
+    return path, GoldColumns(left, right, "" if stated == NO_LABEL else stated, file.stated)
