@@ -95,7 +95,7 @@ class Staging(Sequence[CorpusItem]):
 
     def rows_of(self, side: Side) -> Iterator[StagedRow]:
         """Yield the rows of a side as they were added."""
-        rows = self.file.execute("SELECT name, cells FROM rows WHERE side = ? ORDER BY place", (side.value,))
+        rows = self.file.execute("SELECT name, cells FROM rows WHERE side = ? ORDER BY place", (side,))
         return (StagedRow(name, json.loads(cells)) for name, cells in rows)
 
     def named(self, side: Side, name: str) -> Named | None:

@@ -6,11 +6,12 @@ from sqlalchemy.orm import Session, aliased
 from allpairs.db.domain import AnswerKind
 from allpairs.db.labels.answers import last_acts
 from allpairs.db.projects.items import present
+from allpairs.db.projects.lists import copy_lists
 from allpairs.db.schema.tables import Answer, Gold, Identifier, Item
 
 
 def copy_items(session: Session, source: int, target: int) -> None:
-    """Copy the items, identifiers and gold pairs of the source project to the target, in the same order.
+    """Copy the items, identifiers, rows and gold pairs of the source project to the target, in the same order.
 
     Withdrawn items stay behind, and so do the known pairs and labels of their pairs.
     """
@@ -19,6 +20,7 @@ def copy_items(session: Session, source: int, target: int) -> None:
     session.execute(insert(Item).from_select(["project_id", *(column.key for column in same)], texts))
     _copy_identifiers(session, source, target)
     _copy_gold(session, source, target)
+    copy_lists(session, source, target)
 
 
 def _copy_identifiers(session: Session, source: int, target: int) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
+from allpairs.db.corpus.staging import Staging
 from allpairs.db.domain import Kind, Settings, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import add_rows, chunks, present
+from allpairs.db.projects.lists import change_list, end_rows, undo_list_change
 from allpairs.db.schema.tables import Gold, Identifier, IdentifierChange, Item, Project, TextChange, now
 from allpairs.db.texts.plan import Move, TextPlan
 
@@ -50,11 +52,14 @@ def measuring_changed(session: Session, project_id: int, version: int, since: An
     return int(session.scalar(query.where(or_(after, undone))) or 0)
 
 
-def store_change(session: Session, project: Project, plan: TextPlan, person_name: str, source: str) -> TextChange:
+def store_change(
+    session: Session, project: Project, plan: TextPlan, person_name: str, source: str, file: Staging | None = None
+) -> TextChange:
     """Store what the plan says, all of it in this transaction. Raises InputError if too few texts would be left.
 
     An item's row never moves: a changed text is a new item, which its identifier names from now on, and a text that
     nothing names any more is withdrawn. A known pair is of records, so a changed text keeps those of the one before.
+    file: the staged rows, if it brings texts.
     """
     last = session.scalar(select(func.max(TextChange.number)).where(TextChange.project_id == project.id)) or 0
     counts = {name: sum(plan.counts[kind] for kind in kinds) for name, kinds in _COUNTED.items()}
@@ -73,10 +78,14 @@ def store_change(session: Session, project: Project, plan: TextPlan, person_name
     change.measuring = returned + _measuring(session, items)
     _copy_known_pairs(session, project, moves)
     _require_enough(session, project)
+    if file is None:
+        end_rows(session, change, plan.side, [move.name for move in moves])
+    else:
+        change_list(session, change, plan.side, file, plan.spelt)
     return change
 
 
-_COUNTED = {"added": ("new", "equal"), "changed": ("changed",), "withdrawn": ("withdrawn",)}
+_COUNTED = {"added": ("new", "equal"), "changed": ("changed", "updated"), "withdrawn": ("withdrawn",)}
 
 
 def undo_change(session: Session, project: Project) -> TextChange:
@@ -92,6 +101,7 @@ def undo_change(session: Session, project: Project) -> TextChange:
     moves = rows.all()
     for side in {side for side, *_ in moves}:
         _point(session, project.id, side, {name: before for move_side, name, before, _ in moves if move_side == side})
+    undo_list_change(session, change)
     touched = {item for *_, before, after in moves for item in (before, after) if item is not None}
     _settle(session, touched, _brought_before(change))
     change.undone_at = now()

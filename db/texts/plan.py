@@ -9,17 +9,19 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.cells import are_whole, number_spellings
 from allpairs.db.corpus.item import CorpusItem
+from allpairs.db.corpus.staging import Staging
 from allpairs.db.domain import Side
 from allpairs.db.identity import ById, identity, spellings
 from allpairs.db.progress import Progress, no_progress
 from allpairs.db.projects.items import CHUNK, chunks
+from allpairs.db.projects.lists import count_changed_rows
 from allpairs.db.projects.project_list import UNCHANGED, text_states
 from allpairs.db.schema.tables import Identifier, Item
 
 EXAMPLES = 5  # of each kind that a plan keeps to show
-# New identifiers of new texts, and of texts that are there or come back; identifiers that change; that do not; that are
-# withdrawn; and that the project does not have.
-KINDS = ("new", "equal", "changed", "same", "withdrawn", "unknown")
+# New identifiers of new texts, and of texts that are there or come back; identifiers that change; that keep their text
+# in a row with other values; that do not change; that are withdrawn; and that the project does not have.
+KINDS = ("new", "equal", "changed", "updated", "same", "withdrawn", "unknown")
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,15 @@ class ChangeExample:
 class TextPlan:
     """The identifiers of one side that move, and the new texts in the order of their places.
 
-    counts, examples: by kind, of KINDS. state: of the project's texts when the plan was made (`state_of`).
+    counts, examples: by kind, of KINDS. state: of the project's texts when the plan was made (`state_of`). spelt: the
+    project's spelling of the file's identifiers, where it differs.
     """
 
     side: Side
     state: tuple[int, int]
     moves: list[Move] = field(default_factory=list)
     new: list[CorpusItem] = field(default_factory=list)
+    spelt: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     examples: dict[str, list[ChangeExample]] = field(default_factory=lambda: defaultdict(list))
 
@@ -81,15 +85,25 @@ def plan_texts(
     session: Session, project_id: int, side: Side, texts: Iterable[CorpusItem], progress: Progress = no_progress
 ) -> TextPlan:
     """Return what these texts change: each with its identifiers, no text and no identifier twice."""
+    rows = texts if isinstance(texts, Staging) else None
     texts = list(texts)
+    file_names = [name for text in texts for name in text.ids]
     spelt = _spelt(session, project_id, side, [name for text in texts for name in text.ids])
     texts = [replace(text, ids=tuple(spelt[name] for name in text.ids)) for text in texts]
     plan = TextPlan(side, state_of(session, project_id))
     known = _named(session, project_id, side, [name for text in texts for name in text.ids])
     texts = [replace(text, ids=tuple(map(known.spelt, text.ids))) for text in texts]
+    names = [name for text in texts for name in text.ids]
+    plan.spelt = {
+        name: project_name for name, project_name in zip(file_names, names, strict=True) if name != project_name
+    }
     equal_texts = _equal(session, project_id, side, {identity(text.text) for text in texts}, progress)
     for text in texts:
         _place(plan, text, known, equal_texts.get(identity(text.text)))
+    if rows is not None:
+        same = set(names) - {move.name for move in plan.moves}
+        plan.counts["updated"] = count_changed_rows(session, project_id, side, rows, plan.spelt, same)
+        plan.counts["same"] -= plan.counts["updated"]
     return plan
 
 

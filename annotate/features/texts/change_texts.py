@@ -47,6 +47,7 @@ TITLES = {
     "new": "new ids with new texts",
     "equal": "new ids of texts that the project has",
     "changed": "ids with another text",
+    "updated": "ids with the same text and other values in columns that are not compared",
     "same": "ids with the same text as before",
     "withdrawn": "withdrawn ids",
     "unknown": "ids that the project does not have",
@@ -69,7 +70,8 @@ class TextsChanged(ApiOutput):
     new: int = Field(description="New ids with new texts.")
     equal: int = Field(description="New ids of texts that the project has, or had.")
     changed: int = Field(description="Ids with another text than before.")
-    same: int = Field(description="Ids with the same text as before.")
+    updated: int = Field(description="Ids with the same text, and other values in columns that are not compared.")
+    same: int = Field(description="Ids with the same text and values as before.")
     withdrawn: int
     unknown: int = Field(description="Ids to withdraw that the project does not have.")
     notes: list[str]
@@ -138,14 +140,15 @@ def apply(engine: Engine, project: str, source: TextFile, progress: Progress = n
         stored_project = project_for(session, Right.CHANGE, project)
         entries, notes = _read(stored_project, source, progress)
         plan = _plan(session, stored_project, source, entries, progress)
-    if not plan.moves:
+    if not plan.moves and not plan.counts["updated"]:
         return Outcome(plan.counts, dict(plan.examples), notes)
     with acting(engine, Right.CHANGE, stored_project.id) as session:
         project_ = project_of(session, stored_project.id)
         if state_of(session, project_.id) != plan.state:  # somebody else has changed texts meanwhile
             plan = _plan(session, project_, source, entries, progress)
         person_name = _name(session, engine)
-        change = store_change(session, project_, plan, person_name, source.path.name)
+        rows = entries if isinstance(entries, Staging) else None
+        change = store_change(session, project_, plan, person_name, source.path.name, rows)
         drop_withdrawn_tasks(session, project_.id)
         new = {name: getattr(change, name) for name in ("number", "added", "changed", "withdrawn")}
         add_event(session, person_of(engine), EventKind.TEXTS, project_.id, source.path.name, new=new)
@@ -205,7 +208,7 @@ def _read(project: Project, source: TextFile, progress: Progress) -> tuple[Stagi
     if several == 1 and len(columns.texts) > 1:
         raise InputError(f"the texts of {project.name!r} have one column: name one")
     notes: list[str] = []
-    items = Staging()
+    items = Staging(keeps_rows=True)
     read_items(items, source.path, source.side, columns, notes, progress=progress)
     return items, tuple(notes)
 

@@ -110,7 +110,7 @@ def _run(project: Project, source: TextFile, apply: bool) -> CheckedTexts:
 
 
 def _changing(outcome: Outcome) -> bool:
-    return any(outcome.counts[kind] for kind in ("new", "equal", "changed", "withdrawn"))
+    return any(outcome.counts[kind] for kind in ("new", "equal", "changed", "updated", "withdrawn"))
 
 
 def _outcome(outcome: Outcome) -> None:
