@@ -23,6 +23,7 @@ FIRSTS = ("id1", "left", "qid1")
 SECONDS = ("id2", "right", "qid2")
 SEVERAL = 3  # columns beside ids: of records, unless one of them is a question or a passage
 FEW_WORDS = 5  # on average: a column with fewer is no passage, whatever its name
+LOOKED_AT = 200  # rows of a file to guess from
 LEAST_VARIED = 0.1  # distinct values for each value: below that a column names groups, such as splits
 LONGEST_CODE = 40  # characters of an id in a column that is not called one
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from allpairs.annotate.features.new_project.column_guess import LOOKED_AT, guess_columns
 from allpairs.annotate.features.projects.history import NOBODY, changes, events
 from allpairs.annotate.features.projects.lifecycle import (
     BIN_TIME,
@@ -32,6 +33,7 @@ from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.annotate.kit.text.formatting import megabytes
 from allpairs.db.corpus.corpus import Columns, Corpus, stage_corpus
 from allpairs.db.corpus.fields import count_long, note_on_long_texts
+from allpairs.db.corpus.files import FileFormat, preview
 from allpairs.db.corpus.split import read_split, split_corpus
 from allpairs.db.domain import DEFAULT_ENCODER, LABELS, READ_TOKENS, FieldKind, Settings, Side
 from allpairs.db.errors import InputError
@@ -52,14 +54,25 @@ def _about(field: str) -> str:
 def create(
     name: Name,
     left: Annotated[
-        Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl or parquet, optionally .gz.")
+        Path,
+        typer.Option(
+            help="Items of the left (or only) list: csv, tsv, xlsx, xls, xlsb, ods, jsonl or parquet, or .gz."
+        ),
     ],
     right: Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")] = None,
     gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label (1 or 0).")] = None,
-    id_column: Annotated[str, typer.Option(help="Name of the id column.")] = "id",
-    text_column: Annotated[
-        list[str] | None, typer.Option(help="Name of a text column; repeat to join several columns. [default: text]")
+    id_column: Annotated[
+        str | None, typer.Option(help="Name of the id column; '' numbers the rows. [default: id, or a guess]")
     ] = None,
+    text_column: Annotated[
+        list[str] | None,
+        typer.Option(help="Name of a column to compare; once for each. [default: text, or what looks like records]"),
+    ] = None,
+    separator: Annotated[str, typer.Option(help="What separates the cells. [default: found in the file]")] = "",
+    encoding: Annotated[
+        str, typer.Option(help="The encoding of a text file, such as cp1252. [default: found in the file]")
+    ] = "",
+    sheet: Annotated[str, typer.Option(help="The sheet of a workbook. [default: the first with rows]")] = "",
     kind: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,8 +105,13 @@ def create(
         raise InputError("--split already gives the split: leave out --both-sides and --evaluation-share")
     settings = checked_settings(values)
     name = checked_name(name)
-    columns = Columns(id_column, tuple(text_column or ("text",)))
-    corpus = stage_corpus(left, columns, right, gold=gold, progress=progress_line, keeps_rows=True)
+    stated = FileFormat(separator, encoding, sheet)
+    notes: list[str] = []
+    columns, right_columns = (
+        _columns(path, side, id_column, text_column, stated, notes) if path else None
+        for side, path in ((Side.LEFT, left), (Side.RIGHT, right))
+    )
+    corpus = stage_corpus(left, columns, right, right_columns, gold, progress=progress_line, keeps_rows=True)
     corpus = _with_kinds(corpus, kind or [])
     if split is None:
         rng = np.random.default_rng(settings.seed)
@@ -104,10 +122,23 @@ def create(
     project_id = create_project(engine, name, corpus, settings, progress_line)
 
     job = request_round(engine, project_id)
-    notes = [*corpus.notes, *filter(None, [_long(corpus, settings.encoder)])]
+    notes = [*notes, *corpus.notes, *filter(None, [_long(corpus, settings.encoder)])]
     for note in notes:
         remark(note)
     _print(project_summary(engine, name), as_json, {"notes": notes, "job": job})
+
+
+def _columns(
+    path: Path, side: Side, id_: str | None, texts: Sequence[str] | None, stated: FileFormat, notes: list[str]
+) -> Columns:
+    """Return the columns of a list, guessed where nobody names them; note which are not compared."""
+    look = preview(path, LOOKED_AT, stated)
+    guess = guess_columns(look.names, [row.values for row in look.rows], side)
+    id_ = ("id" if "id" in look.names else guess.id) if id_ is None else id_
+    compared = tuple(texts or (("text",) if "text" in look.names else guess.texts))
+    if left_out := [name for name in look.names if name not in (id_, *compared)]:
+        notes.append(f"{path.name}: not compared, but kept: {', '.join(left_out)}.")
+    return Columns(id_, compared, stated=stated)
 
 
 def _long(corpus: Corpus, encoder: str) -> str:

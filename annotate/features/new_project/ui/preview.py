@@ -7,13 +7,13 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
+from allpairs.annotate.features.new_project.column_guess import LOOKED_AT
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.errors import told
 from allpairs.db.corpus.files import FileFormat, FilePreview, preview
 from allpairs.db.corpus.formats.dialect import ENCODINGS, SEPARATORS
 
 MOST_ROWS = 5  # rows of a file to draw
-LOOKED_AT = 200  # rows of a file to guess the columns from
 MOST_WORDS = 8  # that show whether letters are right
 UNICODE = ("utf-8", "utf-16", "utf-16-le", "utf-16-be")
 _ODD_WORD = re.compile(r"\w*[^\W\d_a-zA-Z]\w*")  # with a letter that encodings write differently
