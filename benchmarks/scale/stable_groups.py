@@ -19,15 +19,15 @@ import numpy as np
 from sqlalchemy import Engine, insert
 
 from allpairs.db.domain import Clustering, Kind, Settings, Side, Split
+from allpairs.db.groups.numbering import Numbered
+from allpairs.db.groups.plan import planned
 from allpairs.db.maintenance.upgrade import upgrade
 from allpairs.db.projects.stable_groups import store_groups
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import GroupUpdate, Identifier, Item, Project
-from allpairs.learner.jobs.kept_groups import planned
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.grouping import USUAL
 from allpairs.learner.light.groups.links import Links
-from allpairs.learner.light.groups.stable import Numbered
 from allpairs.learner.runtime.memory import peak_memory
 from benchmarks.scale.grouping import LEAST, links
 

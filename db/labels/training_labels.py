@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import DECIDED, AnswerKind, Purpose, Split
+from allpairs.db.groups.decisions import training_decisions
 from allpairs.db.labels.answers import counting_ids
 from allpairs.db.schema.tables import Answer, Item, PairLabel, Task
 
@@ -16,7 +17,11 @@ def training_counts(session: Session, project_id: int) -> tuple[int, int]:
         PairLabel.project_id == project_id, PairLabel.purpose == Purpose.TRAIN, _may_train(PairLabel)
     )
     counts = dict(session.execute(labels.group_by(PairLabel.answer)).tuples().all())
-    return counts.get(AnswerKind.POSITIVE, 0), counts.get(AnswerKind.NEGATIVE, 0)
+    same = [decision.same for decision in training_decisions(session, project_id)]
+    return (
+        counts.get(AnswerKind.POSITIVE, 0) + sum(same),
+        counts.get(AnswerKind.NEGATIVE, 0) + len(same) - sum(same),
+    )
 
 
 def training_labels_changed(session: Session, project_id: int, cutoff: int) -> bool:

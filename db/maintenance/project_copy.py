@@ -4,16 +4,17 @@ from sqlalchemy import CTE, String, cast, func, insert, literal, select
 from sqlalchemy.orm import Session, aliased
 
 from allpairs.db.domain import AnswerKind
+from allpairs.db.groups.decisions import standing_ids
 from allpairs.db.labels.answers import last_acts
 from allpairs.db.projects.items import present
 from allpairs.db.projects.lists import copy_lists
-from allpairs.db.schema.tables import Answer, Gold, Identifier, Item
+from allpairs.db.schema.tables import Answer, Gold, Identifier, Item, PairDecision
 
 
 def copy_items(session: Session, source: int, target: int) -> None:
-    """Copy the items, identifiers, rows and gold pairs of the source project to the target, in the same order.
+    """Copy items, identifiers, rows, gold pairs and decisions of the source project to the target, in the same order.
 
-    Withdrawn items stay behind, and so do the known pairs and labels of their pairs.
+    Withdrawn items stay behind, and so does what is known of their pairs.
     """
     same = (Item.side, Item.split, Item.text, Item.field_lengths)
     texts = select(literal(target), *same).where(*present(source)).order_by(Item.id)
@@ -21,6 +22,19 @@ def copy_items(session: Session, source: int, target: int) -> None:
     _copy_identifiers(session, source, target)
     _copy_gold(session, source, target)
     copy_lists(session, source, target)
+    _copy_decisions(session, source, target)
+
+
+def _copy_decisions(session: Session, source: int, target: int) -> None:
+    """Copy the decisions on groups that count."""
+    left = _twins(source, target)
+    right = left.alias()
+    same = (PairDecision.same, PairDecision.act, PairDecision.who, PairDecision.at)
+    rows = select(literal(target), left.c.new, right.c.new.label("right_id"), *same)
+    rows = rows.join(left, left.c.old == PairDecision.left_id).join(right, right.c.old == PairDecision.right_id)
+    rows = rows.where(PairDecision.id.in_(standing_ids(source))).order_by(PairDecision.id)
+    columns = ["project_id", "left_id", "right_id", *(column.key for column in same)]
+    session.execute(insert(PairDecision).from_select(columns, rows))
 
 
 def _copy_identifiers(session: Session, source: int, target: int) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from allpairs.db.corpus.staging import Staging
 from allpairs.db.domain import Kind, Settings, Side, Split
 from allpairs.db.errors import InputError
+from allpairs.db.groups.decisions import copy_decisions
 from allpairs.db.projects.items import add_rows, chunks, present
 from allpairs.db.projects.lists import change_list, end_rows, undo_list_change
 from allpairs.db.schema.tables import Gold, Identifier, IdentifierChange, Item, Project, TextChange, now
@@ -231,20 +232,25 @@ def _measuring(session: Session, items: Iterable[int]) -> int:
 
 
 def _copy_known_pairs(session: Session, project: Project, moves: Sequence[Move]) -> None:
-    """Give a new text the known pairs of the one whose identifier it took over."""
+    """Give a new text the known pairs, and people's decisions, of the one whose identifier it took over."""
     newest: dict[int, int] = {}
     for move in moves:
         if move.before is not None and move.after is not None and move.after > move.before:
             newest.setdefault(move.before, move.after)
     columns = (Gold.left_id, Gold.right_id, Gold.positive, Gold.closure)
     rows: dict[tuple[int, int], dict[str, Any]] = {}
+
+    def renewed(left: int, right: int) -> tuple[int, int]:
+        pair = newest.get(left, left), newest.get(right, right)
+        return (min(pair), max(pair)) if project.kind == Kind.SYMMETRIC else pair
+
     for chunk in chunks(newest):
         of_old = select(*columns).where(or_(Gold.left_id.in_(chunk), Gold.right_id.in_(chunk)))
         for left, right, positive, closure in session.execute(of_old):
-            pair = newest.get(left, left), newest.get(right, right)
-            left, right = sorted(pair) if project.kind == Kind.SYMMETRIC else pair
+            left, right = renewed(left, right)
             if left != right:
                 rows[left, right] = {"left_id": left, "right_id": right, "positive": positive, "closure": closure}
+    copy_decisions(session, project.id, newest, renewed)
     known = _known(session, chain.from_iterable(rows))
     add_rows(session, Gold, ({"project_id": project.id} | row for pair, row in rows.items() if pair not in known))
 

@@ -1,104 +1,37 @@
 """The project's groups after a search for matches, and the search that follows a round."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from sqlalchemy import Engine
-from sqlalchemy.orm import Session
 
+from allpairs.db.groups.decisions import decisions_state
+from allpairs.db.groups.plan import PlannedGroups, planned
+from allpairs.db.labels.answers import lock_answers
 from allpairs.db.projects.jobs import MATCHES
-from allpairs.db.projects.stable_groups import (
-    MatchesArguments,
-    Named,
-    Planned,
-    asked_as_before,
-    group_id,
-    grouped_items,
-    highest_number,
-    names_of,
-    newest_update,
-    store_groups,
-)
+from allpairs.db.projects.stable_groups import MatchesArguments, asked_as_before, store_groups
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import GroupUpdate, Job
-from allpairs.learner.light.groups.stable import Change, Numbered, changes_by_number, renumbered
 
-MOST_NAMED = 20  # other groups, and ids, that a change names; the numbers beside them count all groups and texts
-
-
-@dataclass(frozen=True)
-class PlannedGroups:
-    """The project's groups, and what is to be stored of them."""
-
-    groups: Numbered
-    plan: Planned
-
-    def ids_of(self, items: Iterable[int]) -> list[str | None]:
-        """Return the id of each text's group, None for a text that is alone."""
-        number = dict(zip(self.groups.items.tolist(), self.groups.number.tolist(), strict=True))
-        return [group_id(number[item]) if item in number else None for item in items]
+DecisionsState = tuple[int, int]
 
 
-def keep_groups(engine: Engine, items: np.ndarray, group: np.ndarray, update: GroupUpdate) -> PlannedGroups:
+def keep_groups(
+    engine: Engine, items: np.ndarray, group: np.ndarray, update: GroupUpdate, decisions: DecisionsState
+) -> PlannedGroups | None:
     """Make these the groups of the update's project, and record what has changed; return what was stored.
 
     items: (n,) int64, the texts in groups; group: (n,), the group of each. Another update that is stored meanwhile
-    comes first, so what has changed is found again.
+    comes first, so what has changed is found again. decisions: the state of people's decisions that the groups agree
+    with; None is returned, and nothing stored, if they are others by now.
     """
     while True:
         with reading(engine) as session:
             groups = planned(session, update.project_id, items, group)
         with writing(engine) as session:
+            lock_answers(session, update.project_id)
+            if decisions_state(session, update.project_id) != decisions:
+                return None
             if store_groups(session, groups.plan, update):
                 return groups
-
-
-def planned(session: Session, project_id: int, items: np.ndarray, group: np.ndarray) -> PlannedGroups:
-    """Return what becomes of the project's groups if these texts are in these groups, under any names."""
-    last = newest_update(session, project_id)
-    before = Numbered(*(np.array(column, dtype=np.int64) for column in grouped_items(session, project_id)))
-    after = renumbered(before, items, group, highest_number(session, project_id) + 1)
-    group_changes = list(changes_by_number(before, after))
-    names = names_of(session, {item for change in group_changes for item in _shown(change)})
-    rows = [_row(change, names) for change in group_changes]
-    return PlannedGroups(after, Planned(last.id if last else 0, rows, *_moved(before, after)))
-
-
-def _shown(change: Change) -> Iterator[int]:
-    yield from change.items_added[:MOST_NAMED]
-    yield from change.items_removed[:MOST_NAMED]
-
-
-def _row(change: Change, names: dict[int, list[Named]]) -> dict[str, Any]:
-    return {
-        "number": change.number,
-        "event": change.event,
-        "before": change.before,
-        "size": change.size,
-        "added": len(change.items_added),
-        "removed": len(change.items_removed),
-        "details": {
-            "from_groups": change.from_groups[:MOST_NAMED],
-            "to_groups": change.to_groups[:MOST_NAMED],
-            "items_added": _named(change.items_added, names),
-            "items_removed": _named(change.items_removed, names),
-        },
-    }
-
-
-def _named(items: list[int], names: dict[int, list[Named]]) -> list[Named]:
-    """Return the first ids of these texts, all ids of a text before those of the next."""
-    return [name for item in items[:MOST_NAMED] for name in names.get(item, [])][:MOST_NAMED]
-
-
-def _moved(before: Numbered, after: Numbered) -> tuple[list[int], list[tuple[int, int]]]:
-    """Return the texts that left their group, and those that joined another one with its number."""
-    same = np.isin(after.items, before.items)
-    same[same] = before.number[np.searchsorted(before.items, after.items[same])] == after.number[same]
-    left: list[int] = np.setdiff1d(before.items, after.items[same], assume_unique=True).tolist()
-    return left, list(zip(after.items[~same].tolist(), after.number[~same].tolist(), strict=True))
 
 
 def followed(engine: Engine, project_id: int, round_job: str) -> tuple[str, MatchesArguments] | None:

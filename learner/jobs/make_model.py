@@ -15,7 +15,7 @@ from allpairs.db.projects.notices import announcing_target
 from allpairs.db.schema.engine import artifacts, reading, writing
 from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.jobs.data.evaluation_snapshot import blend_of, has_model
-from allpairs.learner.jobs.data.project_data import ProjectData, read_labels, with_implied
+from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.round_files import (
     add_round_details,
     model_name,
@@ -23,7 +23,14 @@ from allpairs.learner.jobs.data.round_files import (
     round_rescored,
     vectors_path,
 )
-from allpairs.learner.jobs.data.round_plan import Plan, layer_of, planned_data, rater_details, teaching_of_plan
+from allpairs.learner.jobs.data.round_plan import (
+    Plan,
+    layer_of,
+    planned_data,
+    planned_labels,
+    rater_details,
+    teaching_of_plan,
+)
 from allpairs.learner.jobs.data.stored_matcher import store_matcher
 from allpairs.learner.jobs.data.stored_rescored import save_rescored
 from allpairs.learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
@@ -55,7 +62,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
         progress("load", 0.0)
         with reading(engine) as session:
             data = planned_data(session, project_id, plan)
-            labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
+            labelled = planned_labels(session, project_id, data, plan)
             teaching = teaching_of_plan(plan)
             verdicts = read_verdicts(session, teaching, data, labelled, plan["cutoff"]) if teaching else None
             before = newest_matcher(session, project_id)
@@ -104,7 +111,7 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
         progress("load", 0.0)
         with reading(engine) as session:
             data = planned_data(session, project_id, plan)
-            labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
+            labelled = planned_labels(session, project_id, data, plan)
         if plan["trains"]:
             round_model = _fit_score(job_id, project_id, plan, data, labelled, progress)
         else:
@@ -179,7 +186,7 @@ def describe_model(job_id: str, project_id: int, plan: Plan, matcher_id: int) ->
             data = planned_data(session, project_id, plan)
             if not len(data.dataset.evaluation_positives):
                 return
-            labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
+            labelled = planned_labels(session, project_id, data, plan)
         vectors = load_vectors(vectors_path(project_id, job_id))
         bare = measured_bare(data.dataset, vectors, Blend.read(plan["blend"]), labelled, data.settings, progress)
         add_round_details(round_folder(project_id, job_id) / "model", **bare)

@@ -2,7 +2,7 @@
 
 Unless it is only a look at other ones, these groups become the project's, with ids that stay (`kept_groups`).
 Human knowledge overrides the model: a pair labelled negative is never a match, and one labelled positive always is.
-Labels override known pairs that came with the data.
+Labels override known pairs that came with the data, and decisions of people who saw the whole group override labels.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.domain import DECIDED, AnswerKind
 from allpairs.db.errors import InputError
+from allpairs.db.groups.plan import PlannedGroups
 from allpairs.db.progress import Progress
 from allpairs.db.projects.jobs import MATCHES
 from allpairs.db.projects.records import values_in_column
@@ -26,11 +27,12 @@ from allpairs.learner.jobs.data.matching_project import (
     MatchingProject,
     MatchingRequest,
     read_matching_project,
+    with_known_answers,
 )
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
-from allpairs.learner.jobs.kept_groups import PlannedGroups, keep_groups
+from allpairs.learner.jobs.kept_groups import keep_groups
 from allpairs.learner.jobs.match_files import PairedTexts, write_groups, write_matched_pairs
 from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
@@ -86,31 +88,55 @@ def find_matches(
     request = MatchingRequest(job_id, project_id, number, threshold, reranker, grouping)
     with database() as engine:
         project = read_matching_project(engine, request)
-        matches = _match(engine, request, project)
-        groups = _group(request, project, matches)
+        scored = _score(engine, request, project)
+        while True:
+            matches = _match(engine, request, project, scored)
+            groups = _group(request, project, matches)
+            # Before the files, so that these never name an id that is not stored.
+            project_groups = _keep(engine, request, project, groups) if keep else None
+            if project_groups is not None or not keep:
+                break
+            project = with_known_answers(engine, project)  # people have decided of groups meanwhile
         with reading(engine) as session:
             texts = PairedTexts(session, project.data, matches.pairs, groups)
             order = _order(session, project_id, project.data, grouping)
-        # Before the files, so that these never name an id that is not stored.
-        project_groups = _keep(engine, request, project, groups) if keep else None
         _write(request, project, matches, groups, texts, order, project_groups)
     return f"{len(matches.pairs)} matches in {len(groups.size)} groups"
 
 
-def _match(engine: Engine, request: MatchingRequest, project: MatchingProject) -> MatchedPairs:
-    """Score all pairs, apply what is known of any, and order the matches by the re-ranker if there is one."""
+@dataclass(frozen=True)
+class _ScoredPairs:
+    """The pairs that the model scores above the threshold, and by what it scores any pair."""
+
+    above: Pairs
+    vectors: np.ndarray
+    rescored: Rescored
+
+
+def _score(engine: Engine, request: MatchingRequest, project: MatchingProject) -> _ScoredPairs:
+    """Score all pairs."""
     data = project.data
-    share = ENCODE_SHARE * (1.0 if request.reranker is None else 0.5)
+    share = _encode_share(request)
     with reporting(engine, request.job_id, 0.0, share) as progress:
         vectors = vectors_of(request.project_id, project.model, data, data.settings, progress)
         rescored = rescored_of(project.model, data, vectors, progress)
     with reporting(engine, request.job_id, share, 1 - ENCODE_SHARE) as progress:
-        by_model = _pairs_above(request.threshold, data, vectors, rescored, progress)
-    pairs = _with_known(by_model, project.answers, vectors, rescored)
+        above = _pairs_above(request.threshold, data, vectors, rescored, progress)
+    return _ScoredPairs(above, vectors, rescored)
+
+
+def _encode_share(request: MatchingRequest) -> float:
+    return ENCODE_SHARE * (1.0 if request.reranker is None else 0.5)
+
+
+def _match(engine: Engine, request: MatchingRequest, project: MatchingProject, scored: _ScoredPairs) -> MatchedPairs:
+    """Apply what is known of any pair, and order the matches by the re-ranker if there is one."""
+    pairs = _with_known(scored.above, project.answers, scored.vectors, scored.rescored)
     if request.reranker is None:
-        return MatchedPairs(by_model, pairs, None)
+        return MatchedPairs(scored.above, pairs, None)
+    share = _encode_share(request)
     with reporting(engine, request.job_id, 1 - share, share) as progress:
-        return MatchedPairs(by_model, *_reranked(request.reranker, pairs, data.dataset.texts, progress))
+        return MatchedPairs(scored.above, *_reranked(request.reranker, pairs, project.data.dataset.texts, progress))
 
 
 def _group(request: MatchingRequest, project: MatchingProject, matches: MatchedPairs) -> Groups:
@@ -122,8 +148,8 @@ def _group(request: MatchingRequest, project: MatchingProject, matches: MatchedP
     return with_equal_texts(described(links, matches.pairs.score, group), project.id_counts)
 
 
-def _keep(engine: Engine, request: MatchingRequest, project: MatchingProject, groups: Groups) -> PlannedGroups:
-    """Make the groups the project's."""
+def _keep(engine: Engine, request: MatchingRequest, project: MatchingProject, groups: Groups) -> PlannedGroups | None:
+    """Make the groups the project's, unless people have decided of groups since the project was read."""
     layer = project.layer
     update = GroupUpdate(
         project_id=request.project_id,
@@ -137,7 +163,8 @@ def _keep(engine: Engine, request: MatchingRequest, project: MatchingProject, gr
         texts=int(groups.size.sum()),
     )
     inside = groups.group_of_text >= 0
-    return keep_groups(engine, project.data.item_ids[inside], groups.group_of_text[inside], update)
+    items = project.data.item_ids[inside]
+    return keep_groups(engine, items, groups.group_of_text[inside], update, project.decisions)
 
 
 def _write(

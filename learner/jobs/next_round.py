@@ -21,7 +21,7 @@ from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.stable_groups import MatchesArguments
 from allpairs.db.raters.rows import rater_at_work
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Job, Round, StoredModel, Task
+from allpairs.db.schema.tables import Answer, Job, Round, StoredModel, Task, now
 from allpairs.learner.jobs.audit.draw_pairs import draw_audit_pairs
 from allpairs.learner.jobs.audit.measure import is_audited, measure_models
 from allpairs.learner.jobs.data.evaluation_snapshot import take_snapshot
@@ -78,7 +78,8 @@ def make_plan(project_id: int) -> Plan:
         has_base = matcher_of(session, project_id, 0) is not None
         cutoff = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
         data = read_project(session, project_id)
-        labelled = read_labels(session, project_id, data, cutoff)
+        as_of = now()
+        labelled = read_labels(session, project_id, data, cutoff, as_of)
         teaching = teaching_of(session, project_id, data.settings.rater_use)
         verdicts = read_verdicts(session, teaching, data, with_implied(labelled, data), cutoff) if teaching else None
     number = newest.number if newest and newest.number and has_base else 0
@@ -92,6 +93,7 @@ def make_plan(project_id: int) -> Plan:
         "version": data.version,
         "number": number,
         "cutoff": cutoff,
+        "as_of": as_of.isoformat(),
         "labels": len(labelled),
         "positives": labelled.positives,
         "trains": trains,

@@ -9,6 +9,7 @@ from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import DesignKind, Kind, Settings, Side, Split
+from allpairs.db.groups.plan import PlannedGroups, planned
 from allpairs.db.labels.audits import audit_rows, newest_design
 from allpairs.db.labels.tasks import add_tasks, lease_tasks
 from allpairs.db.projects.items import known_identifiers
@@ -16,7 +17,6 @@ from allpairs.db.projects.projects import remove_project
 from allpairs.db.projects.stable_groups import store_groups
 from allpairs.db.schema.engine import make_engine, reading, writing
 from allpairs.db.schema.tables import Base, Design, GroupUpdate, Identifier, Item, Project, Round, Task, now
-from allpairs.learner.jobs.kept_groups import PlannedGroups, planned
 from allpairs.learner.light.groups.grouping import USUAL
 
 

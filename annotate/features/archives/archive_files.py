@@ -18,7 +18,8 @@ from allpairs.db.schema.engine import artifacts
 MOST_PACKED: Final = 200  # an archive may unpack to so many times its size; tables of text reach 30
 PACKED = (".npz", ".zip")
 DECKS = "decks.npz"  # of a design
-SIDES = ("left.npy", "right.npy")  # in sampling orders and scores: arrays of item ids
+# in sampling orders and scores: arrays of item ids
+SIDES = ("left.npy", "right.npy", "decided_left.npy", "decided_right.npy")
 
 
 def require_room(members: Sequence[ZipInfo], packed: Path) -> None:

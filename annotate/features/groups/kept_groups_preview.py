@@ -9,9 +9,9 @@ from sqlalchemy import Engine
 from allpairs.annotate.features.groups.kept_groups import GroupDifference
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.db.domain import GroupEvent
+from allpairs.db.groups.numbering import Change, Numbered, changes_by_number, renumbered
 from allpairs.db.projects.stable_groups import group_id, grouped_items, highest_number, newest_update
 from allpairs.db.schema.engine import reading
-from allpairs.learner.light.groups.stable import Change, Numbered, changes_by_number, renumbered
 
 MOST_TEXTS = 100_000  # in groups, for which a page can wait
 LARGEST = 20  # changes that are listed

@@ -1,4 +1,4 @@
-"""Whether a training would see anything that the newest batch's job did not: labels, verdicts, texts, settings."""
+"""Whether a training would see anything that the newest batch's job did not: answers of any kind, texts, settings."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import AT_ONCE, EventKind
+from allpairs.db.groups.decisions import training_decisions_changed
 from allpairs.db.labels.tasks import batch_progress, newest_round
 from allpairs.db.labels.training_labels import training_labels_changed
 from allpairs.db.projects.jobs import NEXT_ROUND, last_job
@@ -37,9 +38,11 @@ def why_no_training(session: Session, project_id: int) -> str:
 
 
 def has_changed(session: Session, batch: Round, since: datetime) -> bool:
-    """Return whether labels that train, texts or settings have changed since this batch was asked for."""
+    """Return whether labels that train, decisions, texts or settings have changed since this batch was asked for."""
     matcher = session.get(StoredModel, batch.matcher_id) if batch.matcher_id else None
     if training_labels_changed(session, batch.project_id, matcher.cutoff if matcher is not None else 0):
+        return True
+    if training_decisions_changed(session, batch.project_id, since):
         return True
     if since > now():  # the clock was ahead: the times tell nothing
         return True

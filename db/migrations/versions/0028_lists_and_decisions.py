@@ -56,3 +56,13 @@ def upgrade() -> None:
         sa.Index("ix_pair_decisions_pair", "project_id", "left_id", "right_id"),
         sqlite_autoincrement=True,
     )
+    op.create_table(
+        "group_moves",
+        sa.Column("id", sa.Integer, primary_key=True),
+        _reference("project_id", "projects", nullable=False, index=True),
+        _reference("item_id", "items", nullable=False, index=True),
+        sa.Column("act", sa.String(80), nullable=False, index=True),
+        sa.Column("before", sa.Integer),
+        sa.Column("after", sa.Integer),
+        sqlite_autoincrement=True,
+    )

@@ -2,7 +2,7 @@
 
 from allpairs.db.schema.tables.base import Base, Instant, now
 from allpairs.db.schema.tables.checks import Check, CheckAnswer, FastAnswers, FastAnswersTask
-from allpairs.db.schema.tables.groups import GroupChange, GroupedItem, GroupUpdate, PairDecision
+from allpairs.db.schema.tables.groups import GroupChange, GroupedItem, GroupMove, GroupUpdate, PairDecision
 from allpairs.db.schema.tables.jobs import Job, MatchServer, Worker
 from allpairs.db.schema.tables.labels import Answer, Design, Lease, PairLabel, Round, Task
 from allpairs.db.schema.tables.lists import ListRow, ListVersion
@@ -27,6 +27,7 @@ __all__ = [
     "FastAnswersTask",
     "Gold",
     "GroupChange",
+    "GroupMove",
     "GroupUpdate",
     "GroupedItem",
     "Identifier",

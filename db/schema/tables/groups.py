@@ -60,6 +60,19 @@ class GroupedItem(Base):
     number: Mapped[int]
 
 
+class GroupMove(Base):
+    """A text that an act of people took from one of the project's groups to another: by these the act is undone."""
+
+    __tablename__ = "group_moves"
+    __table_args__ = (NUMBERS_ONCE,)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    item_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), index=True)
+    act: Mapped[str] = mapped_column(String(80), index=True)  # as in its decisions
+    before: Mapped[int | None]  # number of the group; None: the text was alone
+    after: Mapped[int | None]
+
+
 class PairDecision(Base):
     """What somebody decided of two texts when they looked at a group: that they are the same, or are not.
 

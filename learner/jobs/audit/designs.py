@@ -9,6 +9,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import DesignKind, Verdict
+from allpairs.db.groups.decisions import known_by_decisions
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.progress import Progress
@@ -30,6 +31,7 @@ from allpairs.learner.search.rescored import NOTHING, Rescored
 ALIKE = "similar"
 DISSIMILAR = "other"
 FOLDER = "design"  # begins the name of a design's folder
+DECIDED = ("decided_left", "decided_right", "decided_same")  # arrays of a design
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class AuditDesign:
     vectors, rescored: of the evaluation items under its model, as in `EvaluationSnapshot`; lexical: (n, d) of
     `lexical_of`, where it divides bands. rows: (n,) of these items in the project; text_count: their number when the
     design was drawn. verdicts, rater: those of the machine rater of this name, if pairs are drawn by its verdicts.
+    decided: the pairs that people had decided of before, which are in no stratum, and whether their texts are the same.
     """
 
     id: int
@@ -53,6 +56,7 @@ class AuditDesign:
     rescored: Rescored = NOTHING
     verdicts: Mapping[Pair, Verdict] = field(default_factory=dict)
     rater: str = ""
+    decided: Mapping[Pair, bool] = field(default_factory=dict)
 
     def among(self, data: ProjectData) -> "AuditDesign":
         """Return the design without its withdrawn texts, which leave its strata and orders.
@@ -80,6 +84,7 @@ class AuditDesign:
             lexical=None if self.lexical is None else self.lexical[present],
             rows=self.rows[present],
             rescored=self.rescored.within(places, places),
+            decided={pair: same for pair, same in self.decided.items() if np.isin(pair, ids).all()},
         )
 
     def is_of(self, design: "AuditDesign") -> bool:
@@ -119,7 +124,28 @@ def _read(design: Design) -> AuditDesign:
     lexical = stored["lexical"].astype(np.float32) if "lexical" in stored else None
     rescored = from_arrays(stored, len(vectors))
     rows = stored["rows"]
-    return AuditDesign(design.id, design.number, strata, names, order, vectors, lexical, rows, len(rows), rescored)
+    drawn = AuditDesign(design.id, design.number, strata, names, order, vectors, lexical, rows, len(rows), rescored)
+    if DECIDED[0] not in stored:
+        return drawn
+    left, right, same = (stored[name].tolist() for name in DECIDED)
+    return replace(drawn, decided=dict(zip(zip(left, right, strict=True), map(bool, same), strict=True)))
+
+
+def decided_among(session: Session, project_id: int, data: ProjectData) -> dict[Pair, bool]:
+    """Return whether the texts of each evaluation pair are the same that people decided of, without known pairs."""
+    decided = known_by_decisions(session, project_id)
+    left, right = np.array(list(decided), dtype=np.int64).reshape(-1, 2).T
+    left_ids, right_ids = evaluation_ids(data)
+    inside = np.isin(left, left_ids) & np.isin(right, right_ids)
+    known = data.dataset.evaluation_known
+    known_pairs = set(zip(left_ids[known[:, 0]].tolist(), right_ids[known[:, 1]].tolist(), strict=True))
+    pairs = zip(decided.items(), inside.tolist(), strict=True)
+    return {pair: same for (pair, same), is_inside in pairs if is_inside and pair not in known_pairs}
+
+
+def evaluation_ids(data: ProjectData) -> tuple[np.ndarray, np.ndarray]:
+    """Return the items of both sides of evaluation pairs, (n,) and (m,), ascending."""
+    return data.item_ids[data.dataset.evaluation_left], data.item_ids[data.dataset.evaluation_right]
 
 
 def make_design(
@@ -129,8 +155,11 @@ def make_design(
     project_id = matcher.project_id
     with reading(engine) as session:
         last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
+        decided = decided_among(session, project_id, data)
     lexical = lexical_of(data)
-    known = data.dataset.evaluation_known
+    decided_ids = np.array([(*pair, same) for pair, same in decided.items()], dtype=np.int64).reshape(-1, 3).T
+    places = [np.searchsorted(ids, side) for ids, side in zip(evaluation_ids(data), decided_ids[:2], strict=True)]
+    known = np.concatenate([data.dataset.evaluation_known, np.column_stack(places)])
     pair_sides = replace(sides(data, snapshot.vectors, lexical.astype(np.float32), snapshot.rescored), known=known)
     ranking = snapshot.ranking
     if len(known):
@@ -141,6 +170,7 @@ def make_design(
     order = make_sampling_order(pair_sides, strata, project_id, progress)
     arrays = {"vectors": snapshot.vectors.astype(np.float16), "rows": rows_of(data)} | as_arrays(snapshot.rescored)
     arrays |= {"lexical": lexical} if strata.divided else {}
+    arrays |= dict(zip(DECIDED, decided_ids, strict=True)) if decided else {}
     folder = f"project-{project_id}/{FOLDER}-{last + 1}"
     save_arrays(
         artifacts() / folder / "decks.npz",
@@ -158,13 +188,17 @@ def make_design(
         pairs=strata.pairs,
         strata=_rows(strata, ranking),
         folder=folder,
-        details={"texts": data.version},
+        details={"texts": data.version, "decided": len(decided)},
     )
     with writing(engine) as session:
         newest = newest_design(session, project_id, DesignKind.AUDIT)
-        same = newest is not None and (newest.matcher_id, newest.details.get("texts", 0)) == (matcher.id, data.version)
-        if newest is None or not same:
+        if newest is None or _made_of(newest) != _made_of(row):
             session.add(row)
+
+
+def _made_of(design: Design) -> tuple[object, ...]:
+    """Return by which matcher a design was made, of which texts, and without how many decided pairs."""
+    return design.matcher_id, design.details.get("texts", 0), design.details.get("decided", 0)
 
 
 def _rows(strata: Strata, ranking: Ranking) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import AnswerKind, DesignKind
+from allpairs.db.groups.decisions import known_by_decisions
 from allpairs.db.labels.audits import AuditLabel, audit_labels
 from allpairs.learner.evaluation.audit.measure import labels_needed
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
@@ -22,7 +23,8 @@ class LabelledAudit:
     """Labelled pairs with their item ids (n,), and all pairs that need no label any more.
 
     unsure: number of pairs that nobody could decide. They are left out, as if they had not been drawn. known: (k, 2)
-    item ids of the known positives: those that came with the data, and those that checks of false positives found.
+    item ids of the known positives: those that came with the data, those that checks of false positives found, and
+    those that people had decided of before the design was made.
     read: what a machine rater has read of the design.
     """
 
@@ -75,7 +77,8 @@ def read_labelled(
 
     designs: those of the same texts. A label that another one drew counts if one of these has drawn its pair, too.
     Pairs that a check of false positives labelled are known now: they leave their strata, at whose other pairs the
-    audit's labels are a random sample as before.
+    audit's labels are a random sample as before. Pairs that people had decided of when the design was made are in no
+    stratum, whoever labelled them since or before.
     """
     audited = audit_labels(session, project_id, DesignKind.AUDIT)
     checks = _checked(session, project_id)
@@ -90,9 +93,12 @@ def read_labelled(
     checked = [
         label
         for label in checks
-        if (label.left_id, label.right_id) not in answered and label.left_id in present and label.right_id in present
+        if (label.left_id, label.right_id) not in {*answered, *design.decided}
+        and label.left_id in present
+        and label.right_id in present
     ]
-    known = np.concatenate([_known_positives(data), _items(checked, AnswerKind.POSITIVE).T])
+    same = _decided_same(session, project_id, design)
+    known = np.concatenate([_known_positives(data), _items(checked, AnswerKind.POSITIVE).T, same])
     sizes = design.strata.sizes.copy()
     known_by_stratum = np.zeros(len(design.strata.sizes))
     np.subtract.at(sizes, _strata(design, checked, data, *_items(checked)), 1)
@@ -106,18 +112,27 @@ def read_labelled(
         ],
         axis=0,
     )
-    stratum = strata[[candidate.id for candidate in designs].index(design.id)]
+    inside = np.array([pair not in design.decided for pair in _pairs(decided)], dtype=bool)
+    stratum = strata[[candidate.id for candidate in designs].index(design.id)][inside]
     sample = Sample(
         stratum,
-        positive,
-        1 / inclusion,
+        positive[inside],
+        1 / inclusion[inside],
         sizes,
         design.strata.band,
         known_by_stratum,
-        _verdicts(read[design.id], decided, stratum),
+        _verdicts(read[design.id], [label for label, is_in in zip(decided, inside, strict=True) if is_in], stratum),
     )
     answered |= {(label.left_id, label.right_id) for label in (*audited, *checked)}
-    return LabelledAudit(sample, left, right, len(drawn) - len(decided), answered, known, read[design.id])
+    unsure = len(drawn) - len(decided)
+    return LabelledAudit(sample, left[inside], right[inside], unsure, answered, known, read[design.id])
+
+
+def _decided_same(session: Session, project_id: int, design: AuditDesign) -> np.ndarray:
+    """Return the pairs (k, 2) outside the design's strata whose texts people say are the same, now or else before."""
+    now_decided = known_by_decisions(session, project_id)
+    pairs = [pair for pair, same in design.decided.items() if now_decided.get(pair, same)]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def _verdicts(read: ReadPairs, labels: Sequence[AuditLabel], stratum: np.ndarray) -> Verdicts | None:
@@ -202,6 +217,7 @@ def _inclusion(design: AuditDesign, labels: Sequence[AuditLabel], stratum: np.nd
     """
     share = np.minimum(_depth(design, labels, read) / design.strata.sizes[:, None], 1.0)
     inclusion: np.ndarray = share[stratum, read.verdicts_on(_pairs(labels), stratum)]
+    inclusion[[pair in design.decided for pair in _pairs(labels)]] = 0.0
     return inclusion
 
 

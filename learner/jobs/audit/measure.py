@@ -29,7 +29,7 @@ from allpairs.learner.evaluation.audit.measure import (
 from allpairs.learner.evaluation.audit.ranking import rank_all
 from allpairs.learner.evaluation.audit.reliability import by_tenth
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample
-from allpairs.learner.jobs.audit.designs import AuditDesign, make_design, read_designs
+from allpairs.learner.jobs.audit.designs import AuditDesign, decided_among, make_design, read_designs
 from allpairs.learner.jobs.audit.labels import LabelledAudit, posterior_of, read_usable
 from allpairs.learner.jobs.data.evaluation_snapshot import (
     EvaluationSnapshot,
@@ -126,7 +126,9 @@ def _bare(data: ProjectData, matcher: StoredModel, labelled: LabelledAudit, prog
     bare = bare_vectors(take_snapshot(data, matcher, None, progress).vectors, blend_of(matcher))
     pair_sides = sides(data, bare)
     scores = item_pair_scores(data, bare, labelled.left_ids, labelled.right_ids)
-    view = View(rank_all(pair_sides.left, pair_sides.right, pair_sides.symmetric, progress), scores, known["threshold"])
+    known_scores = item_pair_scores(data, bare, labelled.known[:, 0], labelled.known[:, 1])
+    ranking = rank_all(pair_sides.left, pair_sides.right, pair_sides.symmetric, progress)
+    view = View(ranking, scores, known["threshold"], known_scores)
     rng = np.random.default_rng(data.settings.seed)
     posterior = posterior_of(labelled, view.ranks[:, None], rng)
     if posterior is None:
@@ -259,12 +261,14 @@ def _beyond(
 def renew_design(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> None:
     """Make a new design if the newest one's top lacks many of the newest model's pairs.
 
-    Also if more than a tenth of the texts for evaluation has come or gone since.
+    Also if more than a tenth of the texts for evaluation has come or gone since, and if people have decided of pairs
+    that its strata hold: these are known, and need no audit.
     """
     with reading(engine) as session:
         matcher, evaluation = matchers_with_evaluations(session, project_id)[-1]
         newest = read_designs(session, project_id, data)[-1]
+        decided = decided_among(session, project_id, data)
     beyond = evaluation is not None and evaluation.audit.get("beyond", 0.0) > BEYOND
-    if beyond or newest.changed_by(data) > MOST_CHANGED:
+    if beyond or newest.changed_by(data) > MOST_CHANGED or decided.keys() - newest.decided.keys():
         make_design(engine, data, matcher, snapshot_under(data, matcher, None, progress), progress)
         measure_models(engine, project_id, data, progress, {})

@@ -1,6 +1,6 @@
 """A project as the search for matches reads it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +9,8 @@ from sqlalchemy.orm import Session
 
 from allpairs.db.domain import AnswerKind, Kind
 from allpairs.db.errors import InputError
+from allpairs.db.groups.decisions import decided_pairs, decisions_state, known_by_decisions
+from allpairs.db.groups.links import TextLinks
 from allpairs.db.labels.answers import known_answers
 from allpairs.db.projects.items import id_counts
 from allpairs.db.projects.matchers import matcher_of
@@ -36,12 +38,16 @@ class MatchingRequest:
 
 @dataclass(frozen=True)
 class MatchingProject:
-    """A project as the search reads it. id_counts: (n,) int64, how many ids each text has; withdrawn ones have none."""
+    """A project as the search reads it. id_counts: (n,) int64, how many ids each text has; withdrawn ones have none.
+
+    decisions: the state of people's decisions that `known` agrees with.
+    """
 
     data: ProjectData
     model: StoredModel
     known: KnownAnswers
     id_counts: np.ndarray
+    decisions: tuple[int, int]
 
     @property
     def layer(self) -> OutputLayer | None:
@@ -66,20 +72,40 @@ def read_matching_project(engine: Engine, request: MatchingRequest) -> MatchingP
         data = read_project(session, request.project_id)
         model = matcher_of(session, request.project_id, request.number)
         known = _known(session, request.project_id, data)
+        decisions = decisions_state(session, request.project_id)
         counts = _id_counts(session, request.project_id, data)
         if model is None:
             raise InputError(f"round {request.number} has no model: choose a round listed on the Monitor page")
         kind = Kind.SYMMETRIC if data.dataset.symmetric else Kind.BIPARTITE
         request.grouping.require_possible(kind, model.w is not None)
         require_column(session, request.project_id, request.grouping.newest_by)
-    return MatchingProject(data, model, known, counts)
+    return MatchingProject(data, model, known, counts, decisions)
+
+
+def with_known_answers(engine: Engine, project: MatchingProject) -> MatchingProject:
+    """Return the project with what people know of its pairs now."""
+    project_id = project.model.project_id
+    with reading(engine) as session:
+        known = _known(session, project_id, project.data)
+        return replace(project, known=known, decisions=decisions_state(session, project_id))
 
 
 def _known(session: Session, project_id: int, data: ProjectData) -> KnownAnswers:
-    """Return the known answers by rows, without those of withdrawn texts; labels override gold."""
+    """Return the known answers by rows, without those of withdrawn texts.
+
+    Labels override gold, and decisions override both: of the same pair by their age, of others always. A positive that
+    would join what decisions keep apart does not count.
+    """
     known = known_answers(session, project_id)
-    rows = data.rows(np.array(list(known), dtype=np.int64).reshape(-1, 2))
-    is_live = data.in_pairs(rows[:, 0], rows[:, 1]).tolist()
+    decided = known_by_decisions(session, project_id)
+    if decided:
+        links = TextLinks(decided_pairs(session, project_id))
+        known = {pair: answer for pair, answer in known.items() if answer != AnswerKind.POSITIVE or links.join(*pair)}
+        known |= {pair: AnswerKind.POSITIVE if same else AnswerKind.NEGATIVE for pair, same in decided.items()}
+    items = np.array(list(known), dtype=np.int64).reshape(-1, 2)
+    rows = data.rows(items)
+    is_read = np.isin(items, data.item_ids).all(axis=1)  # others are of texts that came meanwhile
+    is_live = (is_read & data.in_pairs(rows[:, 0], rows[:, 1])).tolist()
     answers = zip(rows.tolist(), known.values(), is_live, strict=True)
     return {(left, right): answer for (left, right), answer, live in answers if live}
 

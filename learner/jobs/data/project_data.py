@@ -2,6 +2,7 @@
 
 from array import array
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import chain
 from typing import Any
 
@@ -12,6 +13,7 @@ from sqlalchemy.orm import Session
 from allpairs.db.corpus.implied import implied
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import AnswerKind, Kind, Purpose, Settings, Side, Split
+from allpairs.db.groups.decisions import known_by_decisions, standing_decisions, training_decisions
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.tables import Gold, Item, Task
@@ -132,15 +134,24 @@ def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], li
     return np.array(ids, dtype=np.int64), sides, splits, texts, lengths
 
 
-def read_labels(session: Session, project_id: int, data: ProjectData, cutoff: int) -> Labelled:
-    """Return the labels that may train, as of answer `cutoff`: no unsure, audit or evaluation pairs."""
+def read_labels(
+    session: Session, project_id: int, data: ProjectData, cutoff: int, as_of: datetime | None = None
+) -> Labelled:
+    """Return the labels that may train, as of answer `cutoff`: no unsure, audit or evaluation pairs.
+
+    Decisions on groups are labels, too (`training_decisions`), as of this moment. On one pair the newer one counts.
+    """
     audits = set(session.scalars(select(Task.id).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT)))
-    labels = [
-        (label.left_id, label.right_id, label.answer == AnswerKind.POSITIVE)
+    labels = {
+        (label.left_id, label.right_id): label.answer == AnswerKind.POSITIVE
         for label in current_labels(session, project_id, cutoff)
         if label.answer != AnswerKind.UNSURE and label.task_id not in audits
-    ]
-    left, right, answers = np.array(labels, dtype=np.int64).reshape(-1, 3).T
+    }
+    standing = standing_decisions(session, project_id, as_of)
+    labels |= {decision.pair: decision.same for decision in standing if decision.pair in labels}
+    labels |= {decision.pair: decision.same for decision in training_decisions(session, project_id, as_of)}
+    rows = [(left, right, answer) for (left, right), answer in labels.items()]
+    left, right, answers = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     # one past the end, which no side has, for a text added meanwhile
     left = data.rows(left)
     right = data.rows(right)
@@ -161,8 +172,9 @@ def with_implied(labelled: Labelled, data: ProjectData) -> Labelled:
 
 
 def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarray:
-    """Return the keys of all answered pairs, unsure ones included, so that no batch contains them again."""
+    """Return the keys of all answered and decided pairs, unsure ones included, so that no batch contains them again."""
     pairs = [(label.left_id, label.right_id) for label in current_labels(session, project_id)]
+    pairs += known_by_decisions(session, project_id)
     pairs = [pair for pair in pairs if max(pair) <= data.item_ids[-1]]  # others are of texts added meanwhile
     left, right = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     return data.dataset.keys(data.rows(left), data.rows(right))

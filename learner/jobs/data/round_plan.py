@@ -1,13 +1,15 @@
 """The plan of a job `next_round`, which its steps pass on: JSON, so that a job that was killed goes on with it."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from allpairs.db.domain import Settings
-from allpairs.learner.jobs.data.project_data import ProjectData, read_project
+from allpairs.learner.jobs.data.project_data import ProjectData, read_labels, read_project, with_implied
 from allpairs.learner.jobs.data.stored_verdicts import Teaching
+from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.output_layer import OutputLayer
 
 Plan = dict[str, Any]
@@ -37,3 +39,9 @@ def planned_data(session: Session, project_id: int, plan: Plan) -> ProjectData:
     """
     data = read_project(session, project_id, plan["newest"])
     return replace(data, settings=Settings.model_validate(plan["settings"]))
+
+
+def planned_labels(session: Session, project_id: int, data: ProjectData, plan: Plan) -> Labelled:
+    """Return the labels that train, implied ones among them, as they were when the job began."""
+    as_of = datetime.fromisoformat(plan["as_of"]) if "as_of" in plan else None  # older versions noted no time
+    return with_implied(read_labels(session, project_id, data, plan["cutoff"], as_of), data)

@@ -59,7 +59,7 @@ def test_a_database_of_before_the_first_release_opens(engine: Engine) -> None:
     with writing(engine) as session:
         session.add(Project(name="Kept", kind="symmetric", settings={}))
         for change in (
-            *(f"DROP TABLE {name}" for name in ("pair_decisions", "list_rows", "list_versions")),
+            *(f"DROP TABLE {name}" for name in ("group_moves", "pair_decisions", "list_rows", "list_versions")),
             "ALTER TABLE rounds ADD COLUMN ordered VARCHAR(32)",
             "ALTER TABLE tasks ADD COLUMN rerank DOUBLE PRECISION",
             "UPDATE alembic_version SET version_num = '0026'",

@@ -5,6 +5,7 @@ import pytest
 from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.orm import Session
 
+from allpairs.db.groups.plan import MOST_NAMED, planned
 from allpairs.db.maintenance.integrity import problems
 from allpairs.db.projects.stable_groups import (
     changes_after,
@@ -17,7 +18,7 @@ from allpairs.db.projects.stable_groups import (
 )
 from allpairs.db.schema.engine import reading, writing
 from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Item
-from allpairs.learner.jobs.kept_groups import MOST_NAMED, keep_groups, planned
+from allpairs.learner.jobs.kept_groups import keep_groups
 from tests.helpers.factories import make_groups, make_project
 from tests.helpers.services.webhooks import add_webhook, notices
 
@@ -82,7 +83,7 @@ def test_an_update_that_another_has_overtaken_is_not_stored(engine: Engine, item
     with writing(engine) as session:
         assert not store_groups(session, plan, late)
     assert rows(engine) == before
-    keep_groups(engine, np.array(items[:2]), np.array([0, 0]), late)
+    assert keep_groups(engine, np.array(items[:2]), np.array([0, 0]), late, (0, 0)) is not None
     with reading(engine) as session:
         told = [(change.number, change.event) for change, _ in changes_after(session, project_id, 0, 9)]
     assert told == [(1, "made"), (1, "ended"), (2, "made")]

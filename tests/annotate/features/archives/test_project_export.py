@@ -31,6 +31,7 @@ from allpairs.db.schema.tables import (
     Design,
     Evaluation,
     Gold,
+    GroupMove,
     Item,
     ListRow,
     ListVersion,
@@ -94,6 +95,7 @@ def fill(engine: Engine, home: Path) -> int:
         add_list(session, project_id)
         decision = {"project_id": project_id, "left_id": items[0], "right_id": items[1], "act": "group-1", "who": "ann"}
         session.add_all([PairDecision(**decision, same=True, undone_at=START), PairDecision(**decision, same=False)])
+        session.add(GroupMove(project_id=project_id, item_id=items[0], act="group-1", before=None, after=1))
     make_groups(engine, project_id, [items[:3], items[5:7]])
     make_groups(engine, project_id, [items[:2], items[5:9]], p=0.25)
     make_audit_batch(engine, project_id, 3)

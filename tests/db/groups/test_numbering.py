@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from allpairs.db.domain import GroupEvent
-from allpairs.learner.light.groups.stable import Change, Numbered, changes_by_number, renumbered
+from allpairs.db.groups.numbering import Change, Numbered, changes_by_number, renumbered
 from tests.helpers.machine import examples
 
 Parts = dict[int, int]  # text to group
