@@ -368,7 +368,8 @@ class Settings(BaseModel):
     keep_groups: bool = Field(
         False,
         description="After each round and each change of texts, find all matches and update the project's groups: at "
-        "the probability and with the clustering of the last update, at 50% and average linkage before the first.",
+        "the probability and with the clustering of the last update, at 50% and average linkage before the first. A "
+        "list without a trained round gets groups of texts that are nearly the same.",
     )
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random in the project.")
 

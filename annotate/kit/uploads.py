@@ -26,6 +26,11 @@ class Source:
     gold: Path | None = None
     gold_columns: GoldColumns = USUAL_COLUMNS
 
+    @property
+    def is_list_of_records(self) -> bool:
+        """Whether there is one list, of several text columns."""
+        return self.right is None and len(self.left_columns.texts) > 1
+
 
 @dataclass(frozen=True)
 class Findings:

@@ -14,6 +14,7 @@ from allpairs.db.domain import Settings
 
 STEPS = ("1 Files", "2 Question", "3 Create")
 KEY = "new_settings"  # of the fields of the settings
+PROPOSED = "groups_proposed"
 
 
 def main() -> None:
@@ -29,6 +30,7 @@ def main() -> None:
     with second:
         entered = ask_question(files, KEY)
     with third:
+        propose_groups(files)
         place = st.container()
         entered |= advanced_form(Settings.model_validate({}).model_dump(), KEY)
         with place:
@@ -42,6 +44,13 @@ def main() -> None:
     if pressed and files.source is not None and not missing:
         with busy:
             create(name, files.source, entered)
+
+
+def propose_groups(files: ChosenFiles) -> None:
+    """Propose, once, to keep groups of a list of records: who has one wants it without its doubles."""
+    if files.source is not None and files.source.is_list_of_records and PROPOSED not in st.session_state:
+        st.session_state[PROPOSED] = True
+        st.session_state[f"{KEY}_keep_groups"] = True
 
 
 def choose_name(files: ChosenFiles) -> tuple[str, list[str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import Clustering, NoticeKind, Representative, Settings, Side
+from allpairs.db.domain import Clustering, Kind, NoticeKind, Representative, Settings, Side
 from allpairs.db.projects.items import CHUNK, chunks, known_identifiers
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.notices import add_notice
@@ -21,7 +21,7 @@ PREFIX = "g"
 Named = tuple[str, str]  # side and id
 HALF = 0.5  # the probability from which pairs match where nobody has asked for groups yet
 SURE = 1e-9  # probabilities closer to 0 or 1 have no score that could be told from theirs
-MatchesArguments = tuple[int, float, None, str, str, str]  # arguments of the job `matches` after the project
+MatchesArguments = tuple[int, float | None, None, str, str, str]  # arguments of the job `matches` after the project
 
 
 def group_id(number: int) -> str:
@@ -51,18 +51,25 @@ def newest_update(session: Session, project_id: int) -> GroupUpdate | None:
 def asked_as_before(session: Session, project_id: int) -> MatchesArguments | None:
     """Return the search for matches with the newest matcher that makes groups as the last update did.
 
-    Returns None if the project does not keep its groups up to date, or if its newest matcher has no probabilities:
-    scores of two models do not compare, but their probabilities do.
+    Before the first training a list gets its first groups by the careful score of texts without labels. Returns None if
+    the project does not keep its groups up to date, or if its newest matcher has no probabilities: scores of two models
+    do not compare, but their probabilities do.
     """
-    settings = Settings.model_validate(project_of(session, project_id).settings)
+    project = project_of(session, project_id)
+    settings = Settings.model_validate(project.settings)
     matcher = newest_matcher(session, project_id) if settings.keep_groups else None
-    if matcher is None or not matcher.w or matcher.b is None:
+    if matcher is None:
         return None
     last = newest_update(session, project_id)
+    representative = Representative.CENTRAL if last is None else Representative(last.representative)
+    newest_by = "" if last is None else last.newest_by
+    if matcher.number == 0 and project.kind == Kind.SYMMETRIC:
+        return 0, None, None, Clustering.CONNECTED, representative, newest_by
+    if not matcher.w or matcher.b is None:
+        return None
     p = HALF if last is None or last.p is None else min(max(last.p, SURE), 1 - SURE)
-    grouping = (Clustering.AVERAGE, Representative.CENTRAL, "")
-    if last is not None:
-        grouping = Clustering(last.clustering), Representative(last.representative), last.newest_by
+    clustering = Clustering.AVERAGE if last is None or last.p is None else Clustering(last.clustering)
+    grouping = clustering, representative, newest_by
     return matcher.number, (log(p / (1 - p)) - matcher.b) / matcher.w, None, *grouping
 
 

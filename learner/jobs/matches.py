@@ -22,6 +22,7 @@ from allpairs.db.results.matches import GROUPS, PAIRS, Matches, write_summary, w
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import GroupUpdate
+from allpairs.learner.jobs.data.evaluation_snapshot import blend_of
 from allpairs.learner.jobs.data.matching_project import (
     KnownAnswers,
     MatchingProject,
@@ -44,6 +45,7 @@ from allpairs.learner.light.groups.links import Links
 from allpairs.learner.light.groups.newest import NO_ORDER, Order
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import load_rerank_scorer
+from allpairs.learner.scoring.untrained import CAREFUL, untrained_vectors
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import BLENDED, as_left, as_right, scores
 from allpairs.learner.search.rescored import Rescored
@@ -72,7 +74,7 @@ def find_matches(
     job_id: str,
     project_id: int,
     number: int,
-    threshold: float,
+    threshold: float | None,
     reranker: str | None,
     clustering: str,
     representative: str,
@@ -81,11 +83,12 @@ def find_matches(
 ) -> str:
     """Store pairs and groups in the project's folder, and return a summary. Raises InputError for a bad grouping.
 
-    newest_by: the column that the newest text is found by. keep: whether the groups become the project's. The rest: as
-    in `MatchingRequest`.
+    threshold: None for the careful one of the untrained score (`learner.scoring.untrained`). newest_by: the column that
+    the newest text is found by. keep: whether the groups become the project's. The rest: as in `MatchingRequest`.
     """
     grouping = Grouping.read((clustering, representative, newest_by))
-    request = MatchingRequest(job_id, project_id, number, threshold, reranker, grouping)
+    least = CAREFUL if threshold is None else threshold
+    request = MatchingRequest(job_id, project_id, number, least, reranker, grouping, threshold is None)
     with database() as engine:
         project = read_matching_project(engine, request)
         scored = _score(engine, request, project)
@@ -119,6 +122,8 @@ def _score(engine: Engine, request: MatchingRequest, project: MatchingProject) -
     share = _encode_share(request)
     with reporting(engine, request.job_id, 0.0, share) as progress:
         vectors = vectors_of(request.project_id, project.model, data, data.settings, progress)
+        if request.untrained:
+            vectors = untrained_vectors(data.dataset, vectors, blend_of(project.model))
         rescored = rescored_of(project.model, data, vectors, progress)
     with reporting(engine, request.job_id, share, 1 - ENCODE_SHARE) as progress:
         above = _pairs_above(request.threshold, data, vectors, rescored, progress)

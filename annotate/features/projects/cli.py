@@ -55,7 +55,9 @@ def create(
     name: Name,
     left: Annotated[
         Path,
-        typer.Option(help="Items of the left (or only) list: csv, xlsx, ods, jsonl, parquet …, also .gz."),
+        typer.Option(
+            help="Items of the left (or only) list: csv, tsv, xlsx, xls, xlsb, ods, jsonl or parquet, or .gz."
+        ),
     ],
     right: Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")] = None,
     gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label (1 or 0).")] = None,
@@ -111,6 +113,9 @@ def create(
     )
     corpus = stage_corpus(left, columns, right, right_columns, gold, progress=progress_line, keeps_rows=True)
     corpus = _with_kinds(corpus, kind or [])
+    if right is None and corpus.columns and len(corpus.columns.names[Side.LEFT]) > 1:
+        # Who has one list of records wants it without its doubles.
+        settings = settings.model_copy(update={"keep_groups": True})
     if split is None:
         rng = np.random.default_rng(settings.seed)
         corpus = split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)

@@ -26,7 +26,11 @@ KnownAnswers = dict[tuple[int, int], AnswerKind]  # by rows
 
 @dataclass(frozen=True)
 class MatchingRequest:
-    """What a job is asked for. reranker: folder of the re-ranker that orders the pairs, relative to the runs."""
+    """What a job is asked for.
+
+    reranker: folder of the re-ranker that orders the pairs, relative to the runs. untrained: whether pairs have the
+    score of `learner.scoring.untrained`, not that of the round.
+    """
 
     job_id: str
     project_id: int
@@ -34,6 +38,7 @@ class MatchingRequest:
     threshold: float
     reranker: str | None
     grouping: Grouping
+    untrained: bool = False
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,9 @@ def test_what_columns_hold_is_guessed_and_can_be_corrected(folder: Path, capsys:
     assert annotate(*create, "--kind", "size=code") == 0
     engine = make_engine()
     with reading(engine) as session:
-        stored = session.scalars(select(Project.text_columns)).one()
+        stored, settings = session.execute(select(Project.text_columns, Project.settings)).one()
     engine.dispose()
+    assert settings["keep_groups"]
     assert stored == {"left": ["title", "size"], "left_kinds": ["name", "code"]}
 
 

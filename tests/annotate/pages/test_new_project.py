@@ -144,6 +144,7 @@ def test_a_chosen_file_is_enough(engine: Engine, folder: Path) -> None:
     settings = project_by_name(engine, "Q").settings
     duplicates = TEMPLATES["duplicates"]
     assert (settings.question, settings.guidelines) == (duplicates.question, duplicates.guidelines)
+    assert not settings.keep_groups
 
 
 def test_the_rows_are_numbered_where_there_are_no_ids(engine: Engine, tmp_path: Path) -> None:
@@ -176,6 +177,7 @@ def test_what_columns_hold_is_guessed_and_can_be_corrected(engine: Engine, tmp_p
     with reading(engine) as session:
         stored = session.scalars(select(Project.text_columns)).one()
     assert stored == {"left": ["title", "size", "price"], "left_kinds": ["text", "code", "price"]}
+    assert project_by_name(engine, "Pens").settings.keep_groups
 
 
 def test_the_template_follows_the_files_until_a_person_chooses(engine: Engine, folder: Path) -> None:

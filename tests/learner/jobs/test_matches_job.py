@@ -16,7 +16,17 @@ from allpairs.db.projects.stable_groups import changes_after, group_id, page_of_
 from allpairs.db.results.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Gold, GroupChange, Identifier, Item, Project, StoredModel, Task
+from allpairs.db.schema.tables import (
+    Answer,
+    Gold,
+    GroupChange,
+    GroupUpdate,
+    Identifier,
+    Item,
+    Project,
+    StoredModel,
+    Task,
+)
 from allpairs.learner.backbones.generator import load_generator
 from allpairs.learner.backbones.reranking.reading import Reading
 from allpairs.learner.backbones.reranking.reranker import Reranker, scores_of, truth_logits
@@ -211,6 +221,22 @@ def test_a_round_is_followed_by_its_groups_on_request(engine: Engine, project: i
     _, _, asked = follow_with_groups("round-2", project) or pytest.fail("no job")
     assert asked[0] == 2 and asked[3] == "correlation"  # at the same probability under the new model
     assert float(newer.logit(np.array(asked[1]))) == pytest.approx(1)
+
+
+def test_a_list_has_careful_groups_before_its_first_training(
+    engine: Engine, encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "CAREFUL", 0.4)  # the tiny encoder's cosines are low
+    texts = ["anna meier hauptstr 12 berlin", "anna meier hauptstr. 12 berlin", "jo doe", "max weber ulm", "ute lau"]
+    project = make_project(engine, texts, evaluation=2, encoder=str(encoder), keep_groups=True)
+    round_job = run(engine, project)
+    job_id, _, search = follow_with_groups(round_job, project) or pytest.fail("no job")
+    assert search == (0, None, None, "connected", "central", "")
+    steps.find_matches(job_id, project, *search)
+    assert kept(engine, project) == {"g1": {"left-0", "left-1"}}
+    with reading(engine) as session:
+        update = session.scalars(select(GroupUpdate)).one()
+        assert (update.matcher, update.threshold, update.p) == (0, 0.4, None)
 
 
 def test_average_groups_hold_no_pair_that_people_rejected(engine: Engine, project: int) -> None:
