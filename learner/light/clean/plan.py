@@ -33,47 +33,34 @@ class RowGroup(NamedTuple):
 
 
 class NewCell(NamedTuple):
-    """A cell of a row that stays with the value of other rows; origin: their ids."""
+    """A cell of a row that stays with the value of other rows; origins: their keys."""
 
     column: int
     value: str
-    origin: str
-
-
-class RemovedRow(NamedTuple):
-    """A row that the clean list lacks, and the one that stands for it, by their ids."""
-
-    id: str
-    kept_id: str
-    group: RowGroup
-
-
-class KeptRow(NamedTuple):
-    """A row that stays for its group."""
-
-    id: str
-    group: RowGroup
-    new_cells: tuple[NewCell, ...]
+    origins: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class CleanPlan:
-    """What becomes of each row in a group: rows that stay by their keys, rows that go in the list's order.
+    """What becomes of each row in a group.
 
-    rows: of the list; groups: of each row by its key; notes: on how the column of dates was read.
+    groups: of each row by its key; new_cells: of each row that stays, by its key; removed: the key of the row that
+    stands for each other one, in the list's order; ids: of the rows in groups, by their keys; rows: of the list; notes:
+    on how the column of dates was read.
     """
 
     columns: tuple[str, ...]
     groups: Mapping[int, RowGroup]
-    kept: Mapping[int, KeptRow]
-    removed: Sequence[RemovedRow]
+    new_cells: Mapping[int, tuple[NewCell, ...]]
+    removed: Mapping[int, int]
+    ids: Mapping[int, str]
     rows: int
     notes: tuple[str, ...] = ()
 
     @property
-    def several(self) -> int:
-        """The number of groups with several rows in this list."""
-        return len({row.group.name for row in self.removed})
+    def doubled(self) -> int:
+        """The number of rows that stand for several."""
+        return len(set(self.removed.values()))
 
     @property
     def clean_rows(self) -> int:
@@ -102,19 +89,18 @@ def plan_clean_list(
     members = defaultdict[str, list[int]](list)
     for place, row in enumerate(in_groups):
         members[groups[row.key].name].append(place)
-    kept = dict[int, KeptRow]()
-    kept_ids = dict[str, str]()
+    all_new_cells = dict[int, tuple[NewCell, ...]]()
+    kept_key = dict[str, int]()
     for name, places in members.items():
         first = max(places, key=lambda place: (*_rank(in_groups[place], float(newest[place]), columns, rules), -place))
         ordered = [first, *(place for place in places if place != first)]
-        row = in_groups[first]
-        new_cells = _new_cells([in_groups[place] for place in ordered], newest[ordered], columns, rules)
-        kept[row.key] = KeptRow(row.id, groups[row.key], new_cells)
-        kept_ids[name] = row.id
-    removed = [
-        RemovedRow(row.id, kept_ids[groups[row.key].name], groups[row.key]) for row in in_groups if row.key not in kept
-    ]
-    return CleanPlan(tuple(columns), groups, kept, removed, count, notes)
+        kept_key[name] = in_groups[first].key
+        all_new_cells[kept_key[name]] = _new_cells(
+            [in_groups[place] for place in ordered], newest[ordered], columns, rules
+        )
+    removed = {row.key: kept_key[groups[row.key].name] for row in in_groups if row.key not in all_new_cells}
+    ids = {row.key: row.id for row in in_groups}
+    return CleanPlan(tuple(columns), groups, all_new_cells, removed, ids, count, notes)
 
 
 def _newest(rows: Sequence[ListedRow], columns: Sequence[str], rules: CleanRules) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -156,13 +142,12 @@ def _cell(rows: Sequence[ListedRow], place: int, newest: np.ndarray, rule: CellR
     having = [number for number, row in enumerate(rows) if is_filled(row.cells[place])]
     values = {number: rows[number].cells[place] for number in having}
     if not having or rule == CellRule.KEPT:
-        return NewCell(place, rows[0].cells[place], rows[0].id)
+        return NewCell(place, rows[0].cells[place], (rows[0].key,))
     if rule == CellRule.JOINED:
         distinct = {identity(values[number]): number for number in reversed(having)}
         chosen = sorted(distinct.values())
-        return NewCell(
-            place, separator.join(values[number] for number in chosen), separator.join(rows[n].id for n in chosen)
-        )
+        joined_values = separator.join(values[number] for number in chosen)
+        return NewCell(place, joined_values, tuple(rows[number].key for number in chosen))
     if rule == CellRule.LONGEST:
         number = max(having, key=lambda number: len(values[number]))
     elif rule == CellRule.FREQUENT:
@@ -172,4 +157,4 @@ def _cell(rows: Sequence[ListedRow], place: int, newest: np.ndarray, rule: CellR
         number = max(having, key=lambda number: newest[number])
     else:
         number = having[0]
-    return NewCell(place, values[number], rows[number].id)
+    return NewCell(place, values[number], (rows[number].key,))

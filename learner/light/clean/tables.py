@@ -9,6 +9,7 @@ ADDED = ("group", "keep", "sure")
 CHANGED = ("change", "group", "id", "kept_id", "column", "value", "from_id", "sure")
 REMOVED_ROW = "row removed"
 NEW_CELL = "cell changed"
+BETWEEN_IDS = "; "
 
 
 class MarkedRow(NamedTuple):
@@ -37,15 +38,15 @@ def marked_rows(rows: Iterable[ListedRow], plan: CleanPlan) -> Iterator[MarkedRo
     """Yield every row in its order."""
     for row in rows:
         group = plan.groups.get(row.key)
-        yield MarkedRow(row.cells, group, group is None or row.key in plan.kept)
+        yield MarkedRow(row.cells, group, group is None or row.key in plan.new_cells)
 
 
 def clean_rows(rows: Iterable[ListedRow], plan: CleanPlan) -> Iterator[Sequence[str]]:
     """Yield the cells of each row that stays, in its order, with those that come from other rows."""
     for row in rows:
-        if row.key in plan.kept:
+        if row.key in plan.new_cells:
             cells = list(row.cells)
-            for cell in plan.kept[row.key].new_cells:
+            for cell in plan.new_cells[row.key]:
                 cells[cell.column] = cell.value
             yield cells
         elif row.key not in plan.groups:
@@ -54,11 +55,14 @@ def clean_rows(rows: Iterable[ListedRow], plan: CleanPlan) -> Iterator[Sequence[
 
 def changed_rows(plan: CleanPlan) -> Iterator[tuple[str, ...]]:
     """Yield what changed, in the columns `CHANGED`: rows that are gone, then cells with another row's value."""
-    for row in plan.removed:
-        yield REMOVED_ROW, row.group.name, row.id, row.kept_id, "", "", "", sure_text(row.group)
-    for kept in plan.kept.values():
-        for cell in kept.new_cells:
-            yield NEW_CELL, kept.group.name, kept.id, kept.id, plan.columns[cell.column], cell.value, cell.origin, ""
+    for key, kept_key in plan.removed.items():
+        group = plan.groups[key]
+        yield REMOVED_ROW, group.name, plan.ids[key], plan.ids[kept_key], "", "", "", sure_text(group)
+    for key, cells in plan.new_cells.items():
+        for cell in cells:
+            origins = BETWEEN_IDS.join(plan.ids[origin] for origin in cell.origins)
+            names = plan.groups[key].name, plan.ids[key], plan.ids[key], plan.columns[cell.column]
+            yield NEW_CELL, *names, cell.value, origins, ""
 
 
 def yes_or_no_word(value: bool) -> str:

@@ -28,7 +28,7 @@ def write_workbook(path: Path, name: str, rows: Rows, plan: CleanPlan, numbers: 
     numbers: the list was a workbook, so that a column with nothing but plain numbers has numbers again; all else is
     text. Raises InputError for more rows, columns or letters of a cell than a workbook can hold.
     """
-    changes = len(plan.removed) + sum(len(row.new_cells) for row in plan.kept.values())
+    changes = len(plan.removed) + sum(map(len, plan.new_cells.values()))
     if max(plan.rows, changes) + 1 > MOST_ROWS:
         problem = f"{name}: a sheet can hold {MOST_ROWS - 1:,} rows, and there are {max(plan.rows, changes):,}"
         raise InputError(f"{problem}; write a CSV file")
