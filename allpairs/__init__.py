@@ -13,6 +13,7 @@ from pathlib import Path
 if not (Path(__file__).parent / "db").is_dir():
     __path__.append(str(Path(__file__).parent.parent))
 
+from allpairs.cleaning import CleanList, clean
 from allpairs.client import ApiError, Client, RemoteProject
 from allpairs.db.errors import InputError
 from allpairs.db.estimate import Estimate
@@ -21,11 +22,13 @@ from allpairs.matcher import Matcher
 
 __all__ = [
     "ApiError",
+    "CleanList",
     "Client",
     "Estimate",
     "InputError",
     "Matcher",
     "RemoteProject",
+    "clean",
     "draw_audit",
     "evaluate",
     "evaluate_groups",

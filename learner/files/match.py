@@ -77,7 +77,7 @@ def match_corpus(
         raise InputError("the file has one row, which makes no pair: name a file with two or more")
     encoded = matcher.encoder.encode(dataset.texts, progress)
     several = _several([item.ids for item in corpus.items], dataset.symmetric)
-    matches = _best_matches(matcher, dataset, encoded, _counting(cut, len(several)), threshold, progress)
+    matches = best_matches(matcher, dataset, encoded, _counting(cut, len(several)), threshold, progress)
     reasons = _reasons(matcher, dataset, encoded, matches.pairs) if explain else None
     table, omitted = _table(corpus, matches, reasons)
     scores = matches.pairs.score[~matches.equal]
@@ -130,18 +130,18 @@ def matches_of(
 
     Columns: left, right (places in the lists), score (none for equal texts of one list), p, reason.
     """
-    records, places = _distinct(left if right is None else left + right)
+    records, places = distinct_records(left if right is None else left + right)
     splits = [Split.EVALUATION] * len(records.texts)
     dataset = make_dataset(records.texts, records.sides, splits, right is None, np.empty((0, 2)), records=records)
     cut = _counting(cut, len(_several(places, dataset.symmetric)))
-    matches = _best_matches(matcher, dataset, matcher.encoder.encode(dataset.texts), cut, threshold, no_progress)
+    matches = best_matches(matcher, dataset, matcher.encoder.encode(dataset.texts), cut, threshold, no_progress)
     _, ids, columns = _of_ids(matches, places, right is None)
     pairs = np.array([ids.first, ids.second], dtype=np.int64).reshape(2, -1)
     first, second = np.sort(pairs, axis=0) if right is None else (pairs[0], pairs[1] - len(left.texts))
     return pd.DataFrame({"left": first, "right": second, **columns})
 
 
-def _distinct(records: RecordTexts) -> tuple[RecordTexts, list[list[int]]]:
+def distinct_records(records: RecordTexts) -> tuple[RecordTexts, list[list[int]]]:
     """Return each text of a list once, and its places among the records."""
     places: dict[tuple[str, str | int], list[int]] = {}
     for place, text in enumerate(records.texts):
@@ -151,9 +151,10 @@ def _distinct(records: RecordTexts) -> tuple[RecordTexts, list[list[int]]]:
     return records.take([first for first, *_ in same]), same
 
 
-def _best_matches(
+def best_matches(
     matcher: PairModel, dataset: Dataset, encoded: np.ndarray, cut: Cut, threshold: float, progress: Progress
 ) -> ScoredMatches:
+    """Return the matches of the dataset's evaluation texts, whose vectors (texts, e) are the matcher's encoder's."""
     vectors = matcher.vectors(dataset, encoded, progress)
     space = matcher.space
     left = dataset.evaluation_left
