@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from allpairs.annotate.features.new_project.column_guess import PASSAGES, QUESTIONS, has_word
+from allpairs.db.corpus.column_guess import PASSAGES, QUESTIONS, has_word
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Settings
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from allpairs.annotate.features.new_project.column_guess import LOOKED_AT, guess_columns
 from allpairs.annotate.features.projects.history import NOBODY, changes, events
 from allpairs.annotate.features.projects.lifecycle import (
     BIN_TIME,
@@ -31,6 +30,7 @@ from allpairs.annotate.features.projects.projects import (
 from allpairs.annotate.kit.command_output import Json, print_columns, print_json, progress_line, remark, upgraded_engine
 from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.annotate.kit.text.formatting import megabytes
+from allpairs.db.corpus.column_guess import LOOKED_AT, guess_columns
 from allpairs.db.corpus.corpus import Columns, Corpus, stage_corpus
 from allpairs.db.corpus.fields import count_long, note_on_long_texts
 from allpairs.db.corpus.files import FileFormat, preview

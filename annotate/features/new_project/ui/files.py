@@ -7,12 +7,12 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from allpairs.annotate.features.new_project.column_guess import guess_columns, guess_gold_columns
 from allpairs.annotate.features.new_project.ui.contents import checked_files, show_findings
 from allpairs.annotate.features.new_project.ui.preview import ShownFile, show_file
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.upload import chosen_file
 from allpairs.annotate.kit.uploads import Findings, Source
+from allpairs.db.corpus.column_guess import guess_columns, guess_gold_columns
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.corpus.field_kinds import guess_kind
 from allpairs.db.corpus.gold import GoldColumns

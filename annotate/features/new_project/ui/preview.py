@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from allpairs.annotate.features.new_project.column_guess import LOOKED_AT
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.errors import told
+from allpairs.db.corpus.column_guess import LOOKED_AT
 from allpairs.db.corpus.files import FileFormat, FilePreview, preview
 from allpairs.db.corpus.formats.dialect import ENCODINGS, SEPARATORS
 

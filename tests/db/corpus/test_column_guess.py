@@ -2,8 +2,8 @@
 
 import pytest
 
-from allpairs.annotate.features.new_project.column_guess import guess_columns, guess_gold_columns
 from allpairs.annotate.features.new_project.templates import fitting
+from allpairs.db.corpus.column_guess import guess_columns, guess_gold_columns
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Side
 
