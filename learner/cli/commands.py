@@ -1,5 +1,6 @@
 """All commands of `python -m learner`."""
 
+from allpairs.learner.cli.clean import clean
 from allpairs.learner.cli.concat import concat
 from allpairs.learner.cli.convert import convert
 from allpairs.learner.cli.dataset import dataset
@@ -16,6 +17,7 @@ from allpairs.program import program
 
 app = program("Train, measure and use matchers on files; run the app's jobs.")
 COMMANDS = (
+    clean,
     match,
     evaluate,
     evaluate_groups,

@@ -1,12 +1,17 @@
 """The groups of the rows of one list, for its clean list."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from allpairs.db.corpus.cells import shown, with_noun
+from allpairs.db.corpus.column_guess import guess_columns
 from allpairs.db.corpus.field_kinds import LOOKED_AT, guess_kind
+from allpairs.db.corpus.files import ReadFile, preview, read_rows
+from allpairs.db.corpus.staging import Staging
 from allpairs.db.corpus.text_columns import TextColumns
 from allpairs.db.domain import Clustering, Side, Split
 from allpairs.db.errors import InputError
@@ -15,7 +20,9 @@ from allpairs.db.progress import Progress, no_progress
 from allpairs.learner.data.dataset import make_dataset
 from allpairs.learner.data.fields import RecordTexts
 from allpairs.learner.files.match import Cut, best_matches, distinct_records
-from allpairs.learner.light.clean.plan import CleanPlan, RowGroup
+from allpairs.learner.light.clean.files import require_table_paths, table_paths, write_clean_list
+from allpairs.learner.light.clean.plan import ListedRow, RowGroup, plan_clean_list
+from allpairs.learner.light.clean.rules import USUAL_RULES, CleanRules
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.description import described, with_equal_texts
 from allpairs.learner.light.groups.links import Links
@@ -25,9 +32,9 @@ from allpairs.learner.scoring.score import Blend
 
 # Without labels: the score, from which value on pairs are joined, and from which on they look alike. docs/log.md has
 # what they find in five lists.
-UNTRAINED = Blend(0.0, {"ngrams": 0.5, "words": 1.0, "numbers": 0.5})
-CAREFUL = 0.85
-ALIKE = 0.7
+UNTRAINED = Blend(0.0, {"ngrams": 1.0, "words": 0.5, "numbers": 0.2, "length": 0.1})
+CAREFUL = 0.58
+ALIKE = 0.45
 LOWEST_P_LOGIT = -2.0  # of pairs that count in the mean p between two groups: 12 %
 
 
@@ -136,16 +143,72 @@ def _nothing() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return none, none, np.empty(0)
 
 
-def clean_list_in_words(plan: CleanPlan, groups: RowGroups) -> list[str]:
-    """Return in sentences what became of the list, and what labels would add."""
-    doubles = with_noun(len(plan.removed), "double")
-    told = f"{with_noun(plan.rows, 'row')}, {doubles} in {with_noun(plan.doubled, 'group')}"
-    sentences = [f"{told}: the clean list has {with_noun(plan.clean_rows, 'row')}."]
-    if not groups.trained:
-        doubtful = with_noun(groups.doubtful, "more pair")
-        alike = f"{doubtful} look alike" if groups.doubtful else "no others look alike"
+@dataclass(frozen=True)
+class CleanChoices:
+    """What people choose for a file's clean list. id_column: None for a guess, "" for the numbers of the rows."""
+
+    rules: CleanRules = USUAL_RULES
+    id_column: str | None = None
+    text_columns: tuple[str, ...] = ()
+    threshold: float | None = None
+
+
+def clean_file(
+    path: Path, out: Path, model: PairModel, choices: CleanChoices, progress: Progress = no_progress
+) -> dict[str, Any]:
+    """Write the clean list of a file, the list marked, and what changed; return what became of its rows.
+
+    Raises InputError for a file that cannot be read, rules that do not fit it, and files that cannot be written.
+    """
+    require_table_paths(out)
+    head = preview(path, LOOKED_AT)
+    id_column = (
+        guess_columns(head.names, [row.values for row in head.rows]).id
+        if choices.id_column is None
+        else choices.id_column
+    )
+    compared = compared_columns(head.names, model, choices.text_columns, id_column)
+    choices.rules.require_possible(head.names)
+    named = (id_column,) if id_column else ()
+    about = ReadFile()
+    staged = Staging(keeps_rows=True)
+    texts = list[Sequence[str]]()
+    for number, values in read_rows(path, (*named, *compared), progress, about=about, whole=True, optional=compared):
+        texts.append(values[len(named) : len(named) + len(compared)])
+        staged.add_row(Side.LEFT, values[0].strip() if named else str(number), values[len(named) + len(compared) :])
+    groups = group_rows_of_list(model, list_records(texts, compared, model), choices.threshold, progress)
+    del texts
+
+    def rows() -> Iterator[ListedRow]:
+        return (ListedRow(place, *row) for place, row in enumerate(staged.rows_of(Side.LEFT)))
+
+    plan = plan_clean_list(rows, about.names, groups.of_row, choices.rules)
+    progress("writing", 0.0)
+    notes = [*about.notes, *plan.notes, *write_clean_list(out, rows, plan, about.format)]
+    return {
+        "rows": plan.rows,
+        "doubles": len(plan.removed),
+        "groups": plan.doubled,
+        "clean_rows": plan.clean_rows,
+        "alike": groups.doubtful,
+        "id_column": id_column,
+        "compared": list(compared),
+        "out": list(map(str, table_paths(out))),
+        "notes": notes,
+    }
+
+
+def clean_list_in_words(result: Mapping[str, Any], trained: bool) -> list[str]:
+    """Return in sentences what `clean_file` did, and what labels would add."""
+    doubles = f"{with_noun(result['doubles'], 'double')} in {with_noun(result['groups'], 'group')}"
+    sentences = [
+        f"{with_noun(result['rows'], 'row')}, {doubles}: the clean list has {with_noun(result['clean_rows'], 'row')}.",
+        f"Compared: {', '.join(result['compared'])}.",
+    ]
+    if not trained:
+        alike = f"{with_noun(result['alike'], 'more pair')} look alike" if result["alike"] else "no others look alike"
         sentences.append(
             f"Without labels only rows that are nearly the same were joined; {alike}. Label 50 pairs with "
-            "`allpairs serve`, and give its model by --model: it tells doubles from near misses."
+            "`allpairs serve`, download the model, and name it by --model: it tells doubles from near misses."
         )
-    return [*sentences, *plan.notes]
+    return sentences

@@ -118,6 +118,7 @@ class DelimitedTable:
         if stated.encoding and not is_encoding(stated.encoding):
             problem = f"no encoding is called {shown(stated.encoding)}; name one of {', '.join(ENCODINGS)}"
             raise bad(problem, path)
+        self.guarded = False
         self.unicode = unicode_encoding(stream)
         self.encoding = stated.encoding or ("mac-roman" if is_of_mac(stream) else "")
         dialect = find_dialect(self._utf8(), usual)
@@ -131,7 +132,9 @@ class DelimitedTable:
     def format(self) -> FileFormat:
         """How the file turned out to hold the table."""
         encoding = self.encoding or ("cp1252" if self.lines.letters.doubtful else self.unicode)
-        return replace(self.stated, separator=self.dialect.separator, encoding=encoding, bom=self.lines.bom)
+        return replace(
+            self.stated, separator=self.dialect.separator, encoding=encoding, bom=self.lines.bom, guarded=self.guarded
+        )
 
     @property
     def notes(self) -> Sequence[str]:
@@ -174,7 +177,9 @@ class DelimitedTable:
             if len(cells) < len(header) or any(cells[len(header) :]):
                 raise bad(_ragged(len(cells), len(header), lines.dialect), lines.path, number)
             values = tuple(cells[position] for position in positions)
-            yield TableRow(number, tuple(map(lines.dialect.restored, values)))
+            restored = tuple(map(lines.dialect.restored, values))
+            self.guarded = self.guarded or restored != values
+            yield TableRow(number, restored)
 
 
 def _ragged(cells: int, columns: int, dialect: Dialect) -> str:

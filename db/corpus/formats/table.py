@@ -22,6 +22,7 @@ class FileFormat:
     sheet: str = ""
     suffix: str = ""
     bom: bool = False  # whether UTF-8 begins with its mark
+    guarded: bool = False  # whether cells that could be formulas have an apostrophe (`db/corpus/formula.py`)
 
 
 class OpenedTable(Protocol):

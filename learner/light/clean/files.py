@@ -9,11 +9,11 @@ text, is guarded when it becomes separated text. A workbook holds texts and numb
 import csv
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from allpairs.db.corpus.cells import shown
+from allpairs.db.corpus.files import WORKBOOKS, FileFormat
 from allpairs.db.corpus.formula import guarded
 from allpairs.db.corpus.table_files import WRITERS, require_place, whole_file, writer_for
 from allpairs.db.errors import InputError
@@ -23,24 +23,11 @@ from allpairs.learner.light.clean.workbook import write_workbook
 
 WORKBOOK = ".xlsx"
 SEPARATED = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-UTF_8_WITH_MARK = "utf-8-sig"  # without the mark Excel reads UTF-8 as Western European
+UTF_8_WITH_MARK = "utf-8-sig"
 MARKED = "marked"
 CHANGES = "changes"
 
 Table = tuple[Sequence[str], Callable[[], Iterable[Sequence[str]]]]
-
-
-@dataclass(frozen=True)
-class ListForm:
-    """How a list was written. separator: of its cells, "" unless it was separated text; encoding: of that text.
-
-    guarded: whether cells that could be formulas had an apostrophe.
-    """
-
-    suffix: str = ".csv"
-    separator: str = ""
-    encoding: str = UTF_8_WITH_MARK
-    guarded: bool = False
 
 
 def table_paths(out: Path) -> tuple[Path, ...]:
@@ -59,7 +46,7 @@ def require_table_paths(out: Path) -> None:
         require_place(path)
 
 
-def write_clean_list(out: Path, rows: Rows, plan: CleanPlan, form: ListForm) -> list[str]:
+def write_clean_list(out: Path, rows: Rows, plan: CleanPlan, form: FileFormat) -> list[str]:
     """Write the clean list, the marked one and the changes, all of them or none; return notes for people.
 
     form: of the list that came in, whose separator and encoding the new files have. Raises InputError for what the
@@ -68,7 +55,7 @@ def write_clean_list(out: Path, rows: Rows, plan: CleanPlan, form: ListForm) -> 
     require_table_paths(out)
     if out.suffix.lower() == WORKBOOK:
         with whole_file(out) as partial:
-            write_workbook(partial, out.name, rows, plan, numbers=form.suffix in (WORKBOOK, ".xls", ".xlsb", ".ods"))
+            write_workbook(partial, out.name, rows, plan, numbers=form.suffix.lower() in WORKBOOKS)
         return []
     notes = list[str]()
     with ExitStack() as stack:
@@ -77,13 +64,13 @@ def write_clean_list(out: Path, rows: Rows, plan: CleanPlan, form: ListForm) -> 
     return notes
 
 
-def write_list_table(partial: Path, path: Path, table: Table, form: ListForm) -> list[str]:
+def write_list_table(partial: Path, path: Path, table: Table, form: FileFormat) -> list[str]:
     """Write one table to the partial file; path: its name and its kind. Return notes for people."""
     columns, table_rows = table
     if path.suffix.lower() not in SEPARATED:
         writer_for(path)(partial, dict.fromkeys(columns, str), table_rows(), False)
         return []
-    encoding = UTF_8_WITH_MARK if form.encoding.lower().replace("_", "-") in ("utf-8", "ascii") else form.encoding
+    encoding = _with_mark(form.encoding)
     try:
         _write_separated(partial, path, table, form, encoding)
         return []
@@ -95,13 +82,20 @@ def write_list_table(partial: Path, path: Path, table: Table, form: ListForm) ->
         return [f"{path.name} is in UTF-8: {form.encoding}, in which the list came, has no {letter}."]
 
 
-def _write_separated(partial: Path, path: Path, table: Table, form: ListForm, encoding: str) -> None:
+def _with_mark(encoding: str) -> str:
+    """Return the encoding; of Unicode the one that begins with a mark, without which Excel reads Western European."""
+    unicode = {"utf-8": UTF_8_WITH_MARK, "utf-16-le": "utf-16", "utf-16-be": "utf-16"}
+    return unicode.get(encoding, encoding) or UTF_8_WITH_MARK
+
+
+def _write_separated(partial: Path, path: Path, table: Table, form: FileFormat, encoding: str) -> None:
     columns, table_rows = table
-    separator = form.separator or SEPARATED[path.suffix.lower()]
+    usual = SEPARATED[path.suffix.lower()]
+    separator = usual if path.suffix.lower() == ".tsv" else form.separator or usual
     with partial.open("w", encoding=encoding, newline="") as stream:
         # Lines that end as in Excel's files; and so the module quotes a carriage return, in all versions of Python.
         writer = csv.writer(stream, delimiter=separator, lineterminator="\r\n")
-        as_written = form.separator and not form.guarded
+        as_written = bool(form.separator) and not form.guarded
         writer.writerows(row if as_written else map(guarded, row) for row in chain([columns], table_rows()))
 
 

@@ -11,22 +11,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 
+from allpairs.db.corpus.files import FileFormat
 from allpairs.db.errors import InputError
 from allpairs.learner.light.clean import workbook
-from allpairs.learner.light.clean.files import ListForm, write_clean_list
+from allpairs.learner.light.clean.files import write_clean_list
 from allpairs.learner.light.clean.plan import ListedRow, RowGroup, plan_clean_list
 from tests.helpers.machine import examples
 
 COLUMNS = ("name", "Größe", "group")
 TABLE = [("=1+1", "007", "x"), ("Grün; Ltd", "1.5", ""), ('say "hi"\r\n', "7", "'=2")]
 GROUPS = {0: RowGroup("a", 0.987), 1: RowGroup("a", 0.987)}
-SEMICOLONS = ListForm(".csv", ";", "cp1252")
+SEMICOLONS = FileFormat(";", "cp1252", suffix=".csv")
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=8)
 
 
 def write(
     out: Path,
-    form: ListForm = SEMICOLONS,
+    form: FileFormat = SEMICOLONS,
     table: Sequence[Sequence[str]] = TABLE,
     columns: Sequence[str] = COLUMNS,
     groups: dict[int, RowGroup] = GROUPS,
@@ -54,13 +55,13 @@ def test_separated_text_goes_out_as_it_came(tmp_path: Path) -> None:
 
 
 def test_formulas_of_other_kinds_of_files_are_guarded(tmp_path: Path) -> None:
-    write(tmp_path / "out.csv", ListForm(".xlsx"))
+    write(tmp_path / "out.csv", FileFormat(suffix=".xlsx"))
     assert (tmp_path / "out.csv").read_bytes().startswith(b"\xef\xbb\xbf")
     assert [row[0] for row in read(tmp_path / "out.csv", "utf-8-sig", ",")[1:]] == ["'=1+1", TABLE[2][0]]
 
 
 def test_guarded_cells_come_out_guarded(tmp_path: Path) -> None:
-    write(tmp_path / "out.csv", ListForm(".csv", ",", "utf-8", guarded=True))
+    write(tmp_path / "out.csv", FileFormat(",", "utf-8", guarded=True))
     assert read(tmp_path / "out.csv", "utf-8-sig", ",")[1][0] == "'=1+1"
 
 
@@ -86,7 +87,7 @@ def test_a_workbook_has_three_sheets(tmp_path: Path) -> None:
 
 def test_numbers_of_a_workbook_are_numbers_again(tmp_path: Path) -> None:
     table = [("1", "007", "12345678901"), ("-2.5", "7", "1"), ("", "7", "")]
-    write(tmp_path / "out.xlsx", ListForm(".xlsx"), table, groups={})
+    write(tmp_path / "out.xlsx", FileFormat(suffix=".xlsx"), table, groups={})
     sheet = openpyxl.load_workbook(tmp_path / "out.xlsx")["Clean"]
     assert [[cell.value for cell in row] for row in sheet.iter_rows(min_row=2)] == [
         [1, "007", "12345678901"],
@@ -98,7 +99,7 @@ def test_numbers_of_a_workbook_are_numbers_again(tmp_path: Path) -> None:
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5))
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_workbook_holds_every_text_as_it_is(tmp_path: Path, table: list[tuple[str, str]]) -> None:
-    write(tmp_path / "out.xlsx", ListForm(), table, ("a", "b"), {})
+    write(tmp_path / "out.xlsx", FileFormat(), table, ("a", "b"), {})
     sheet = openpyxl.load_workbook(tmp_path / "out.xlsx")["Marked"]
     cells = [(sheet.cell(row, 1).value or "", sheet.cell(row, 2).value or "") for row in range(2, len(table) + 2)]
     assert [tuple(map(openpyxl.utils.escape.unescape, row)) for row in cells] == table
@@ -107,12 +108,12 @@ def test_a_workbook_holds_every_text_as_it_is(tmp_path: Path, table: list[tuple[
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5), st.sampled_from([",", ";", "\t", "|"]))
 @settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_separated_text_holds_every_text(tmp_path: Path, table: list[tuple[str, str]], separator: str) -> None:
-    write(tmp_path / "out.csv", ListForm(".csv", separator, "utf-8"), table, ("a", "b"), {})
+    write(tmp_path / "out.csv", FileFormat(separator, "utf-8"), table, ("a", "b"), {})
     assert [tuple(row) for row in read(tmp_path / "out.csv", "utf-8-sig", separator)[1:]] == table
 
 
 def test_other_tables_are_written_in_their_formats(tmp_path: Path) -> None:
-    write(tmp_path / "out.parquet", ListForm(".parquet"))
+    write(tmp_path / "out.parquet", FileFormat(suffix=".parquet"))
     assert pyarrow.parquet.read_table(tmp_path / "out-marked.parquet").column("name").to_pylist() == [
         name for name, *_ in TABLE
     ]
