@@ -1,5 +1,6 @@
 """Every operation of the REST API, feature by feature: each calls the page's service and converts the result."""
 
+from allpairs.annotate.features.clean import api as clean
 from allpairs.annotate.features.groups import api as groups
 from allpairs.annotate.features.jobs import api as jobs
 from allpairs.annotate.features.labels import api as labels
@@ -15,6 +16,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *projects.OPERATIONS,
     *labels.OPERATIONS,
     *groups.OPERATIONS,
+    *clean.OPERATIONS,
     *texts.OPERATIONS,
     *quality.OPERATIONS,
     *jobs.OPERATIONS,

@@ -8,6 +8,7 @@ from allpairs.annotate.cli.check_worker import check_worker
 from allpairs.annotate.cli.db import db
 from allpairs.annotate.cli.serve import serve as serve_app
 from allpairs.annotate.features.archives import cli as archive
+from allpairs.annotate.features.clean.cli import clean_project
 from allpairs.annotate.features.labels.cli import labels
 from allpairs.annotate.features.projects.cli import history, project
 from allpairs.annotate.features.publish.cli import publish_model
@@ -21,6 +22,7 @@ app = program("Projects, labels and people, and the app in the browser.")
 project.command("export")(archive.export_to)
 project.command("import")(archive.import_from)
 project.command("history")(history)
+project.command("clean")(clean_project)
 app.add_typer(project, name="project")
 app.add_typer(labels, name="labels")
 app.add_typer(texts, name="texts")

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from urllib.parse import urlencode
 from zipfile import ZIP_STORED, ZipFile
 
+from pydantic import ValidationError
 from sqlalchemy import Engine
 from starlette.background import BackgroundTask
 from starlette.requests import Request
@@ -19,6 +20,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from allpairs.annotate.features.archives.project_export import export_project
+from allpairs.annotate.features.clean.project_list import CleanRulesInput, write_project_list
 from allpairs.annotate.features.download.match_export import write_matches
 from allpairs.annotate.features.labels.export import export_dataset, export_labels
 from allpairs.annotate.features.labels.formats import Form
@@ -37,12 +39,14 @@ from allpairs.db.maintenance.error_messages import fault_of
 from allpairs.db.projects.projects import project_named, project_of
 from allpairs.db.requests.turns import Gone
 from allpairs.db.schema.engine import artifacts, make_engine, reading
+from allpairs.learner.light.clean.files import CLEAN, TABLES, table_paths
 
 LABELS = "download/labels"
 PROJECTS = "download/projects"
 MATCHES = "download/matches"
 PIPELINES = "download/pipelines"
 STUDIES = "download/studies"
+CLEAN_LISTS = "download/clean"
 DATASET = "dataset"
 NOT_YOURS = "Only administrators of the project may export its data."
 AT_A_TIME = (4, 2, 4)  # files that are made; for one person; that wait for one person
@@ -74,9 +78,16 @@ def study_address(project_id: int, study_id: int, table: str) -> str:
     return f"{STUDIES}/{project_id}?{urlencode({'study': study_id, 'what': table})}"
 
 
+def clean_address(project_id: int, table: str, suffix: str, choices: CleanRulesInput) -> str:
+    """Return the address of a project's `clean` or `marked` list, its `changes`, or a workbook with all of them."""
+    query = {"table": table, "suffix": suffix, **choices.model_dump(mode="json", exclude_defaults=True)}
+    return f"{CLEAN_LISTS}/{project_id}?{urlencode(query)}"
+
+
 def routes() -> list[Route]:
     """Return the routes for these addresses, and for models."""
     makers = {LABELS: _labels, PROJECTS: _project, MATCHES: _matches, PIPELINES: _made, STUDIES: _study}
+    makers |= {CLEAN_LISTS: _clean}
     answers = {f"{address}/{{project_id:int}}": _answering(make) for address, make in makers.items()}
     work = Work(*AT_A_TIME)
     return [
@@ -170,6 +181,21 @@ def _matches(engine: Engine, project_id: int, name: str, folder: Path, request: 
     path = folder / f"{safe_name(name)}-{table}.{_suffix(request)}"
     write_matches(project_id, table, path)
     return path
+
+
+def _clean(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
+    query = dict(request.query_params)
+    table = query.pop("table", CLEAN)
+    suffix = query.pop("suffix", "xlsx")
+    if table not in TABLES or suffix not in ("csv", "xlsx"):
+        raise InputError(f"there is no table {shown(table)} as {shown(suffix)}: use {', '.join(TABLES)}, csv or xlsx")
+    try:
+        choices = CleanRulesInput.model_validate_strings(query)
+    except ValidationError as error:
+        raise InputError(f"the rules of the clean list are wrong: {error.errors()[0]['msg']}") from None
+    out = folder / f"{safe_name(name)}-{CLEAN}.{suffix}"
+    write_project_list(engine, project_id, choices, out, (table,))
+    return table_paths(out, (table,))[0]
 
 
 def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:

@@ -7,7 +7,7 @@ text, is guarded when it becomes separated text. A workbook holds texts and numb
 """
 
 import csv
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -24,17 +24,20 @@ from allpairs.learner.light.clean.workbook import write_workbook
 WORKBOOK = ".xlsx"
 SEPARATED = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 UTF_8_WITH_MARK = "utf-8-sig"
+CLEAN = "clean"
 MARKED = "marked"
 CHANGES = "changes"
+TABLES = (CLEAN, MARKED, CHANGES)
 
 Table = tuple[Sequence[str], Callable[[], Iterable[Sequence[str]]]]
 
 
-def table_paths(out: Path) -> tuple[Path, ...]:
-    """Return the files of the clean list, the marked one and the changes; one for a workbook."""
+def table_paths(out: Path, tables: Collection[str] = TABLES) -> tuple[Path, ...]:
+    """Return the files of these tables, that of the clean list without a word at its end; one for a workbook."""
     if out.suffix.lower() == WORKBOOK:
         return (out,)
-    return (out, *(out.with_name(f"{out.stem}-{table}{out.suffix}") for table in (MARKED, CHANGES)))
+    ends = {CLEAN: "", MARKED: f"-{MARKED}", CHANGES: f"-{CHANGES}"}
+    return tuple(out.with_name(f"{out.stem}{ends[table]}{out.suffix}") for table in tables)
 
 
 def require_table_paths(out: Path) -> None:
@@ -46,11 +49,13 @@ def require_table_paths(out: Path) -> None:
         require_place(path)
 
 
-def write_clean_list(out: Path, rows: Rows, plan: CleanPlan, form: FileFormat) -> list[str]:
+def write_clean_list(
+    out: Path, rows: Rows, plan: CleanPlan, form: FileFormat, tables: Sequence[str] = TABLES
+) -> list[str]:
     """Write the clean list, the marked one and the changes, all of them or none; return notes for people.
 
-    form: of the list that came in, whose separator and encoding the new files have. Raises InputError for what the
-    files cannot hold.
+    form: of the list that came in, whose separator and encoding the new files have; tables: which to write, but for a
+    workbook, which has all. Raises InputError for what the files cannot hold.
     """
     require_table_paths(out)
     if out.suffix.lower() == WORKBOOK:
@@ -59,12 +64,12 @@ def write_clean_list(out: Path, rows: Rows, plan: CleanPlan, form: FileFormat) -
         return []
     notes = list[str]()
     with ExitStack() as stack:
-        for path, table in zip(table_paths(out), _tables(rows, plan), strict=True):
-            notes += write_list_table(stack.enter_context(whole_file(path)), path, table, form)
+        for path, table in zip(table_paths(out, tables), tables, strict=True):
+            notes += _write_table(stack.enter_context(whole_file(path)), path, clean_tables(rows, plan)[table], form)
     return notes
 
 
-def write_list_table(partial: Path, path: Path, table: Table, form: FileFormat) -> list[str]:
+def _write_table(partial: Path, path: Path, table: Table, form: FileFormat) -> list[str]:
     """Write one table to the partial file; path: its name and its kind. Return notes for people."""
     columns, table_rows = table
     if path.suffix.lower() not in SEPARATED:
@@ -99,12 +104,11 @@ def _write_separated(partial: Path, path: Path, table: Table, form: FileFormat, 
         writer.writerows(row if as_written else map(guarded, row) for row in chain([columns], table_rows()))
 
 
-def _tables(rows: Rows, plan: CleanPlan) -> tuple[Table, Table, Table]:
-    return (
-        (plan.columns, lambda: clean_rows(rows(), plan)),
-        (
-            (*plan.columns, *added_columns(plan.columns)),
-            lambda: ((*row.cells, *row.marks) for row in marked_rows(rows(), plan)),
-        ),
-        (CHANGED, lambda: changed_rows(plan)),
-    )
+def clean_tables(rows: Rows, plan: CleanPlan) -> dict[str, Table]:
+    """Return the columns and the rows of the three tables, by their names."""
+    marked_columns = (*plan.columns, *added_columns(plan.columns))
+    return {
+        CLEAN: (plan.columns, lambda: clean_rows(rows(), plan)),
+        MARKED: (marked_columns, lambda: ((*row.cells, *row.marks) for row in marked_rows(rows(), plan))),
+        CHANGES: (CHANGED, lambda: changed_rows(plan)),
+    }
