@@ -73,9 +73,8 @@ def clean(
         compared_columns,
         group_rows_of_list,
         list_records,
-        untrained_model,
+        model_for_list,
     )
-    from allpairs.learner.files.evaluate import load_model
     from allpairs.learner.light.clean.plan import ListedRow, plan_clean_list
     from allpairs.learner.light.clean.rules import CleanRules, KeepRule, read_cell_rules
 
@@ -98,7 +97,7 @@ def clean(
         raise InputError(f"the data frame has no column {id_column!r} but {', '.join(names)}")
     cells = _cells(frame, names)
     ids = [row[names.index(id_column)] for row in cells] if id_column is not None else list(map(str, frame.index))
-    loaded = untrained_model() if model is None else model.loaded if isinstance(model, Matcher) else load_model(model)
+    loaded = model.loaded if isinstance(model, Matcher) else model_for_list(None if model is None else str(model))
     compared = compared_columns(names, loaded, text_columns or (), id_column or "")
     places = [names.index(name) for name in compared]
     records = list_records([[row[place] for place in places] for row in cells], compared, loaded)

@@ -43,6 +43,7 @@ MENU: dict[str, tuple[MenuEntry, ...]] = {
         MenuEntry("review", later("Review"), ":material/gavel:", Right.ADJUDICATE),
     ),
     later("Results"): (
+        MenuEntry("clean", later("Clean list"), ":material/cleaning_services:", Right.SEE),
         MenuEntry("monitor", later("Monitor"), ":material/monitoring:", Right.SEE),
         MenuEntry("explore", later("Explore"), ":material/travel_explore:", Right.SEE),
         MenuEntry("data", later("Export"), ":material/ios_share:", Right.CHANGE),

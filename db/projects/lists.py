@@ -5,7 +5,7 @@ from dataclasses import asdict
 from itertools import count, islice
 from typing import NamedTuple
 
-from sqlalchemy import Select, delete, func, insert, literal, select, update
+from sqlalchemy import Row, Select, delete, func, insert, literal, select, update
 from sqlalchemy.orm import Session
 
 from allpairs.db.corpus.staging import ImportedList, Staging
@@ -37,9 +37,25 @@ def rows_of_list(session: Session, project_id: int, side: Side) -> Iterator[Writ
     if version is None:
         return
     rows = session.execute(standing_rows(project_id, side), execution_options={"yield_per": CHUNK})
-    for place, external_id, cells in rows:
-        # A later version may have brought columns, which come last.
-        yield WrittenRow(place, external_id, cells + [""] * (len(version.columns) - len(cells)))
+    yield from (_written(row, version) for row in rows)
+
+
+def rows_at(session: Session, project_id: int, side: Side, places: Iterable[int]) -> list[WrittenRow]:
+    """Return the rows of a list that stand at these places, in their order."""
+    version = current_list(session, project_id, side)
+    query = standing_rows(project_id, side)
+    return [
+        _written(row, version)
+        for chunk in chunks(places)
+        for row in session.execute(query.where(ListRow.place.in_(chunk)))
+        if version is not None
+    ]
+
+
+def _written(row: Row[int, str, list[str]], version: ListVersion) -> WrittenRow:
+    place, external_id, cells = row
+    # A later version may have brought columns, which come last.
+    return WrittenRow(place, external_id, cells + [""] * (len(version.columns) - len(cells)))
 
 
 def standing_rows(project_id: int, side: Side) -> Select[int, str, list[str]]:

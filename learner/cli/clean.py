@@ -53,10 +53,9 @@ def clean(
 
     Example: allpairs clean customers.xlsx --out clean.xlsx --model out/customers/model --column phone=joined
     """
-    from allpairs.learner.files.clean import CleanChoices, clean_file, clean_list_in_words, untrained_model
+    from allpairs.learner.files.clean import CleanChoices, clean_file, clean_list_in_words, model_for_list
     from allpairs.learner.light.clean.files import require_table_paths, table_paths
     from allpairs.learner.light.clean.rules import CleanRules, read_cell_rules, read_sources
-    from allpairs.learner.scoring.matcher import load_matcher
 
     require_table_paths(out)
     for path in table_paths(out):
@@ -64,7 +63,7 @@ def clean(
     rules = CleanRules(keep, newest_by, *read_sources(sources), frozenset(stays or ()), read_cell_rules(column or ()))
     choices = CleanChoices(rules, id_column, tuple(text_column or ()), threshold)
     with progress_bar() as progress:
-        matcher = untrained_model() if model is None else load_matcher(model)
+        matcher = model_for_list(model)
         result = clean_file(file, out, matcher, choices, progress)
     for note in result["notes"]:
         typer.echo(note, err=True)

@@ -27,7 +27,7 @@ from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.description import described, with_equal_texts
 from allpairs.learner.light.groups.links import Links
 from allpairs.learner.models.encoder import load_encoder
-from allpairs.learner.scoring.matcher import PairModel
+from allpairs.learner.scoring.matcher import PairModel, load_matcher
 from allpairs.learner.scoring.score import Blend
 
 # Without labels: the score, from which value on pairs are joined, and from which on they look alike. docs/log.md has
@@ -52,9 +52,9 @@ class RowGroups:
     trained: bool
 
 
-def untrained_model() -> PairModel:
-    """Return the bundled encoder with the weights of lexical similarity that suit lists without labels."""
-    return PairModel(load_encoder(), None, UNTRAINED)
+def model_for_list(name: str | None = None) -> PairModel:
+    """Load the matcher of a folder; without a name the bundled encoder, with the lexical weights that suit lists."""
+    return PairModel(load_encoder(), None, UNTRAINED) if name is None else load_matcher(name)
 
 
 def compared_columns(

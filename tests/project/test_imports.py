@@ -38,9 +38,10 @@ PACKAGES = {
     "allpairs.records": "arguments db.corpus learner.data",
     "allpairs.tables": "arguments db.corpus",
     "allpairs.program": "db.maintenance",
+    "allpairs.cleaning": "arguments matcher learner.files learner.light.clean",
     "allpairs.matcher": "arguments records learner.data learner.files learner.scoring learner.search",
     "allpairs.figures": "arguments matcher tables learner.files",
-    "allpairs": "client figures matcher",
+    "allpairs": "cleaning client figures matcher",
     "db.corpus": "",
     "db.files": "",
     "db.requests": "",
@@ -78,7 +79,8 @@ PACKAGES = {
         "data evaluation light.catalog models runtime scorers scoring search second_stage strategies db.corpus"
     ),
     "learner.files": (
-        "backbones data evaluation light.catalog light.groups loop models runtime scorers scoring search db.corpus"
+        "backbones data evaluation light.catalog light.clean light.groups loop models runtime scorers scoring search "
+        "db.corpus"
     ),
     "learner.experiment": (
         "data files light.catalog loop metrics models reports runtime scorers search db.corpus db.files"
@@ -95,8 +97,8 @@ PACKAGES = {
     "learner.serving": "data jobs scoring search db",
     "learner.worker": "jobs runtime db",
     "learner.cli": (
-        "experiment files light.catalog light.groups loop models pipelines published runtime scorers serving "
-        "worker allpairs.program db.corpus db.files"
+        "experiment files light.catalog light.clean light.groups loop models pipelines published runtime scorers "
+        "serving worker allpairs.program db.corpus db.files"
     ),
     "annotate.frame.language": "",
     "annotate.frame.access": "frame.language",
@@ -109,8 +111,11 @@ PACKAGES = {
     "annotate.kit.jobs": "",
     "annotate.kit.ui": "kit.charts kit.jobs kit.text kit.uploads",
     "annotate.features.archives": "features.projects",
+    "annotate.features.clean": "features.projects features.quality",
+    "annotate.features.clean.ui": "features.download",
     "annotate.features.download": (
-        "features.archives features.labels features.papers features.publish features.quality features.studies"
+        "features.archives features.clean features.labels features.papers features.publish features.quality "
+        "features.studies"
     ),
     "annotate.features.download.ui": "features.archives features.labels features.quality features.texts.ui",
     "annotate.features.experiments": "features.papers features.projects features.settings",
@@ -149,24 +154,26 @@ PACKAGES = {
     "annotate.features.webhooks.ui": "",
     "annotate.demo": "features.projects kit.jobs db",
     "annotate.api": (
-        "features.groups features.jobs features.label features.labels features.projects features.publish "
-        "features.quality features.raters features.texts features.webhooks frame.access frame.web kit.api db"
+        "features.clean features.groups features.jobs features.label features.labels features.projects "
+        "features.publish features.quality features.raters features.texts features.webhooks frame.access frame.web "
+        "kit.api db"
     ),
     "annotate.cli": (
-        "demo features.archives features.labels features.projects features.publish features.raters features.team "
-        "features.texts features.webhooks frame.access kit.command_output kit.jobs kit.text allpairs.program db"
+        "demo features.archives features.clean features.labels features.projects features.publish features.raters "
+        "features.team features.texts features.webhooks frame.access kit.command_output kit.jobs kit.text "
+        "allpairs.program db"
     ),
     "annotate.shell": (
         "features.label features.projects features.projects.ui features.review.ui frame.access frame.language "
         "frame.web kit.jobs kit.text kit.ui db"
     ),
     "annotate.pages": (
-        "features.download.ui features.experiments features.experiments.ui features.explore.ui features.groups.ui "
-        "features.label features.label.ui features.new_project.ui features.papers features.papers.ui "
-        "features.projects features.projects.ui features.publish.ui features.quality features.quality.ui "
-        "features.raters.ui features.review features.review.ui features.settings features.settings.ui "
-        "features.studies features.studies.ui features.team.ui features.webhooks.ui frame.access frame.language "
-        "kit.jobs kit.text kit.ui learner.light.catalog db"
+        "features.clean.ui features.download.ui features.experiments features.experiments.ui features.explore.ui "
+        "features.groups.ui features.label features.label.ui features.new_project.ui features.papers "
+        "features.papers.ui features.projects features.projects.ui features.publish.ui features.quality "
+        "features.quality.ui features.raters.ui features.review features.review.ui features.settings "
+        "features.settings.ui features.studies features.studies.ui features.team.ui features.webhooks.ui "
+        "frame.access frame.language kit.jobs kit.text kit.ui learner.light.catalog db"
     ),
     "annotate.__main__": "cli allpairs.program",
     "learner.__main__": "cli allpairs.program",

@@ -1,4 +1,4 @@
-"""The operation `clean`: a project's list without its doubles, page by page."""
+"""The operation `clean_list`: a project's list without its doubles, page by page."""
 
 from itertools import islice
 from typing import Literal
@@ -34,7 +34,7 @@ class CleanPage(ApiOutput):
     notes: list[str] = Field(description="How the column of the newest row was read.")
 
 
-def clean(call: Call, request: CleanPageRequest) -> CleanPage:
+def clean_list(call: Call, request: CleanPageRequest) -> CleanPage:
     """List a project's rows without their doubles, all of them with their groups, or what changed."""
     with reading_list(call.engine, call.project_id, request) as project_list:
         plan = project_list.plan
@@ -51,4 +51,6 @@ def clean(call: Call, request: CleanPageRequest) -> CleanPage:
     )
 
 
-OPERATIONS = (Operation("GET", f"{PROJECT_PATH}/clean", clean, Scope.READ, Right.CHANGE, problems=CONFLICT, slow=True),)
+OPERATIONS = (
+    Operation("GET", f"{PROJECT_PATH}/clean", clean_list, Scope.READ, Right.CHANGE, problems=CONFLICT, slow=True),
+)

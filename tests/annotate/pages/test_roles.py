@@ -24,13 +24,24 @@ from tests.helpers.people import PASSWORD, token_of
 
 APP = ROOT / "annotate" / "shell" / "app.py"
 ALL = {"overview", "label", "answers", "monitor", "explore", "data", "experiments", "pipelines", "jobs", "projects",
-       "new_project", "settings", "history", "people", "rest_api", "account"}  # fmt: skip
+       "new_project", "settings", "history", "people", "rest_api", "account", "clean"}  # fmt: skip
 SEEN = {
     None: ALL,  # an administrator of the installation
     Role.ADMINISTRATOR: ALL - {"new_project"},
-    Role.ADJUDICATOR: {"overview", "label", "answers", "monitor", "explore", "jobs", "projects", "rest_api", "account"},
+    Role.ADJUDICATOR: {
+        "overview",
+        "label",
+        "answers",
+        "monitor",
+        "explore",
+        "jobs",
+        "projects",
+        "rest_api",
+        "account",
+        "clean",
+    },
     Role.ANNOTATOR: {"overview", "label", "answers", "projects", "rest_api", "account"},
-    Role.VIEWER: {"overview", "monitor", "explore", "jobs", "projects", "rest_api", "account"},
+    Role.VIEWER: {"overview", "clean", "monitor", "explore", "jobs", "projects", "rest_api", "account"},
 }
 REFUSED = "Your role does not include this page"
 

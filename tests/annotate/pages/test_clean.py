@@ -1,0 +1,61 @@
+"""The page Clean list."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+
+from allpairs.annotate.features.projects.projects import create_project
+from allpairs.db.corpus.corpus import Columns, stage_corpus
+from allpairs.db.corpus.split import split_corpus
+from allpairs.db.domain import Settings
+from allpairs.db.schema.engine import reading, writing
+from allpairs.db.schema.tables import Job, StoredModel
+from tests.helpers.factories import make_project
+from tests.helpers.machine import ROOT
+from tests.helpers.pages import open_page as opened
+from tests.helpers.pages import said
+
+open_page = partial(opened, ROOT / "annotate" / "pages" / "clean.py")
+
+
+@pytest.fixture
+def project(engine: Engine, tmp_path: Path) -> int:
+    path = tmp_path / "customers.csv"
+    path.write_text("id,name\n1,Anna\n2,Anna\n3,Bea\n4,Carl\n")
+    corpus = stage_corpus(path, Columns("id", ("name",)), keeps_rows=True)
+    return create_project(engine, "Customers", split_corpus(corpus, 0.0, np.random.default_rng(0)), Settings())
+
+
+def test_the_page_counts_and_offers_the_list(engine: Engine, project: int) -> None:
+    page = open_page()
+    assert "4 rows, 1 double in 1 group: the clean list has 3 rows." in said(page)
+    links = {link.proto.label: link.proto.url for link in page.get("link_button")}
+    assert "table=clean&suffix=csv" in links["Download clean list"]
+    assert page.dataframe[0].value["name"].tolist() == ["Anna", "Bea", "Carl"]
+    page.selectbox(key="clean_keep").select("newest").run()
+    page.selectbox(key="clean_newest_by").select("id").run()
+    assert not page.exception
+    assert page.dataframe[0].value["id"].tolist() == ["2", "3", "4"]
+    links = {link.proto.label: link.proto.url for link in page.get("link_button")}
+    assert "keep=newest&newest_by=id" in links["Download clean list"]
+
+
+def test_doubles_are_searched_by_the_newest_model(engine: Engine, project: int) -> None:
+    page = open_page()
+    page.button(key="find_doubles").click().run()
+    assert "no model yet" in said(page)
+    with writing(engine) as session:
+        session.add(StoredModel(project_id=project, number=1, encoder="tiny", w=10.0, b=-5.0))
+    page = open_page()
+    page.button(key="find_doubles").click().run()
+    assert not page.exception
+    with reading(engine) as session:
+        assert session.scalars(select(Job.kind).where(Job.project_id == project)).all() == ["matches"]
+
+
+def test_a_list_whose_rows_are_not_kept(engine: Engine) -> None:
+    make_project(engine, ["a", "b"])
+    assert "not kept" in said(open_page())
