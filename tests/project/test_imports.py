@@ -132,7 +132,7 @@ PACKAGES = {
     "annotate.features.new_project.ui": "features.projects features.settings.ui",
     "annotate.features.papers": "features.label",
     "annotate.features.papers.ui": ("features.download features.experiments features.studies features.studies.ui"),
-    "annotate.features.projects": "features.new_project",
+    "annotate.features.projects": "",
     "annotate.features.projects.ui": "",
     "annotate.features.publish": "features.projects features.quality",
     "annotate.features.publish.ui": "features.labels features.quality",

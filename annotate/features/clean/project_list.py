@@ -63,7 +63,7 @@ class CleanRulesInput(ApiInput):
 
 
 @dataclass(frozen=True)
-class ProjectList:
+class ListOfProject:
     """A project's list, while it is read: file: its name when it came; rows: anew at each call."""
 
     file: str
@@ -73,7 +73,7 @@ class ProjectList:
 
 
 @contextmanager
-def reading_list(engine: Engine, project_id: int, choices: CleanRulesInput) -> Iterator[ProjectList]:
+def reading_list(engine: Engine, project_id: int, choices: CleanRulesInput) -> Iterator[ListOfProject]:
     """Read a project's list with what becomes of its rows, all as of one moment.
 
     Raises InputError if its rows are not kept, and for rules that do not fit it.
@@ -88,7 +88,7 @@ def reading_list(engine: Engine, project_id: int, choices: CleanRulesInput) -> I
 
         groups = groups_of_rows(session, project_id, choices.side)
         plan = plan_clean_list(rows, version.columns, groups, choices.rules())
-        yield ProjectList(version.file, FileFormat(**version.format), plan, rows)
+        yield ListOfProject(version.file, FileFormat(**version.format), plan, rows)
 
 
 def write_project_list(
