@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from allpairs.annotate.features.projects.lifecycle import has_projects
 from allpairs.annotate.features.projects.projects import create_project
 from allpairs.annotate.kit.jobs.requests import request_round
-from allpairs.db.corpus.corpus import load_corpus
+from allpairs.db.corpus.corpus import Columns, stage_corpus
 from allpairs.db.domain import HALF_SPREAD_STRATEGY, Settings, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.items import items_by_identifier
@@ -38,7 +38,7 @@ def ensure_demo(engine: Engine) -> None:
     """Create the demo project in an empty database, unless `ALLPAIRS_DEMO` is 0."""
     if os.environ.get("ALLPAIRS_DEMO") == "0" or has_projects(engine):
         return
-    corpus = load_corpus(FOLDER / "questions.csv", None, FOLDER / "gold.csv")
+    corpus = stage_corpus(FOLDER / "questions.csv", Columns(), gold=FOLDER / "gold.csv", keeps_rows=True)
     try:
         project_id = create_project(engine, NAME, corpus, SETTINGS)
     except (InputError, IntegrityError):

@@ -107,10 +107,8 @@ def create(
     name = checked_name(name)
     stated = FileFormat(separator, encoding, sheet)
     notes: list[str] = []
-    columns, right_columns = (
-        _columns(path, side, id_column, text_column, stated, notes) if path else None
-        for side, path in ((Side.LEFT, left), (Side.RIGHT, right))
-    )
+    columns = _columns(left, Side.LEFT, id_column, text_column, stated, notes)
+    right_columns = _columns(right, Side.RIGHT, id_column, text_column, stated, notes) if right else None
     corpus = stage_corpus(left, columns, right, right_columns, gold, progress=progress_line, keeps_rows=True)
     corpus = _with_kinds(corpus, kind or [])
     if right is None and corpus.columns and len(corpus.columns.names[Side.LEFT]) > 1:

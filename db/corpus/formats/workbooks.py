@@ -64,13 +64,19 @@ class SheetTable:
                     Path(f"{self.path.name}, sheet {shown(name)}"),
                 )
             return book.get_sheet_by_name(name)
-        filled = [sheet for sheet in map(book.get_sheet_by_name, self.sheets) if sheet.height > 1]
-        if not filled:
+        first: CalamineSheet | None = None
+        others = list[str]()
+        for sheet in map(book.get_sheet_by_name, self.sheets):  # one at a time in memory, beside the first
+            if sheet.height > 1 and first is None:
+                first = sheet
+            elif sheet.height > 1:
+                others.append(shown(sheet.name))
+        if first is None:
             raise bad("no sheet has names of columns with rows below them; add rows", self.path)
-        if len(filled) > 1:
-            others = ", ".join(shown(sheet.name) for sheet in filled[1:])
-            self._note(f"the sheet {shown(filled[0].name)} was read; choose the sheet to read {others}")
-        return filled[0]
+        if others:
+            names = ", ".join(others)
+            self._note(f"the sheet {shown(first.name)} was read, not {names}; choose the sheet if it is another")
+        return first
 
     def _rows_of_sheet(self) -> Iterator[list[Any]]:
         """Yield the cells of each row from the first that has any; the library puts the rows above it first."""

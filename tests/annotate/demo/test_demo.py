@@ -34,13 +34,13 @@ def test_an_empty_database_gets_the_demo_once(engine: Engine) -> None:
 
 
 def test_two_apps_that_start_at_once_make_one(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    both, load = Barrier(2), demo.load_corpus
+    both, load = Barrier(2), demo.stage_corpus
 
-    def loaded(*files: Any) -> Any:
+    def loaded(*files: Any, **options: Any) -> Any:
         both.wait(30)  # neither has seen a project of the other's
-        return load(*files)
+        return load(*files, **options)
 
-    monkeypatch.setattr(demo, "load_corpus", loaded)
+    monkeypatch.setattr(demo, "stage_corpus", loaded)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(demo.ensure_demo, [engine, engine]))
     assert len(list_projects(engine)) == 1

@@ -63,7 +63,7 @@ def show_file(path: Path) -> ShownFile:
                 "Letters",
                 ["", *ENCODINGS],
                 key=f"encoding_{path}",
-                width=300,
+                width=380,
                 format_func=lambda encoding: ENCODINGS.get(encoding, as_found),
             )
     if beginning is None:
@@ -93,9 +93,8 @@ def _doubts(beginning: FilePreview, stated: FileFormat) -> None:
         cells = " ".join(cell for row in beginning.rows for cell in row.values)
         words = ", ".join(list(dict.fromkeys(_ODD_WORD.findall(cells)))[:MOST_WORDS])
         st.warning(literal(f"Read as {_name(encoding)}. Are the letters right? {words}"))
-    else:
-        for note in beginning.notes:
-            st.info(literal(note))
+    elif beginning.notes:
+        st.info("\n\n".join(map(literal, beginning.notes)))
 
 
 def _name(encoding: str) -> str:
