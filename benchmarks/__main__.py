@@ -4,7 +4,8 @@
 
 `--quick` takes minutes: small sizes, figures are printed but not kept. A failed benchmark keeps its last figures.
 `--out docs/other_processor.json` keeps those of a second kind of processor beside the first one's.
-`python -m benchmarks public` is the comparison with other tools: benchmarks/public/command.py.
+`python -m benchmarks public` is the comparison with other tools: benchmarks/public/command.py; `python -m benchmarks
+clean` that on messy lists: benchmarks/lists/command.py.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from typing import Any
 from benchmarks.machine import machine, versions
 from benchmarks.table import BENCHMARKS, GPU, RESULTS, ROOT, Measure, Row, store, table
 
-PUBLIC = "public"
+COMMANDS = {"public": "benchmarks.public.command", "clean": "benchmarks.lists.command"}
 About = Callable[[str], Mapping[str, Any]]
 
 
@@ -58,8 +59,8 @@ def about(name: str) -> dict[str, Any]:
 
 def main() -> int:
     """Run the benchmarks, update the page, and return 0, or 1 if a benchmark failed."""
-    if sys.argv[1:2] == [PUBLIC]:
-        compare: Callable[[list[str]], int] = importlib.import_module("benchmarks.public.command").main
+    if module := COMMANDS.get("".join(sys.argv[1:2])):
+        compare: Callable[[list[str]], int] = importlib.import_module(module).main
         return compare(sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, takes minutes, keeps no figures")

@@ -6,6 +6,7 @@ from operator import itemgetter
 from pathlib import Path
 from string import Template
 
+from benchmarks.lists.page import section
 from benchmarks.public import speed
 from benchmarks.public.catalog import OURS, PEERS, UNRUN
 from benchmarks.public.costs import cheaper, costs
@@ -28,6 +29,7 @@ def page(folder: Path = KEPT) -> str:
         "done": done(run),
         "losses": "\n".join([*losses(run), audits(), *speed.losses()]),
         "results": "\n".join(part for name, summary in run.items() for part in results(name, summary)),
+        "lists": section(folder),
         "speed": speed.speed(),
         "other": speed.other(),
         "reliability": speed.reliability(),

@@ -29,7 +29,7 @@ def guarded(cell: Any) -> Any:
 
 def unguarded(cell: str) -> str:
     """Return the original text of a CSV file's cell."""
-    return _replaced(cell, _without_apostrophe)
+    return _replaced(cell, _without_apostrophe) if "'" in cell else cell
 
 
 def _replaced(cell: str, replacement: Callable[[re.Match[str]], str]) -> str:

@@ -90,7 +90,7 @@ class Staging(Sequence[CorpusItem]):
 
     def add_row(self, side: Side, name: str, cells: Sequence[str]) -> None:
         """Keep a row as it was written, after those before it."""
-        values = (side.value, name, json.dumps(cells, ensure_ascii=False))
+        values = (side.value, name, json.dumps(cells))
         self.file.execute("INSERT INTO rows (side, name, cells) VALUES (?, ?, ?)", values)
 
     def rows_of(self, side: Side) -> Iterator[StagedRow]:

@@ -7,7 +7,9 @@ import typer
 
 from allpairs.db.domain import Stated
 
-Left = Annotated[Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl or parquet, also .gz.")]
+Left = Annotated[
+    Path, typer.Option(help="Items of the left (or only) list: csv, xlsx, ods, jsonl, parquet …, also .gz.")
+]
 Right = Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")]
 Gold = Annotated[Path, typer.Option(help="Known pairs: id1, id2 and optionally label.")]
 IdColumn = Annotated[str, typer.Option(help="Name of the id column.")]

@@ -55,9 +55,7 @@ def create(
     name: Name,
     left: Annotated[
         Path,
-        typer.Option(
-            help="Items of the left (or only) list: csv, tsv, xlsx, xls, xlsb, ods, jsonl or parquet, or .gz."
-        ),
+        typer.Option(help="Items of the left (or only) list: csv, xlsx, ods, jsonl, parquet …, also .gz."),
     ],
     right: Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")] = None,
     gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label (1 or 0).")] = None,

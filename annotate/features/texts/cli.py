@@ -29,7 +29,7 @@ TextColumns = Annotated[
 @texts.command("add")
 def add(
     project: Project,
-    file: Annotated[Path, typer.Argument(help="A table (csv, tsv, jsonl or parquet) with ids and texts.")],
+    file: Annotated[Path, typer.Argument(help="A table (csv, xlsx, ods, jsonl, parquet …) with ids and texts.")],
     side: ListSide = Side.LEFT,
     id_column: IdColumn = "id",
     text: TextColumns = None,
@@ -48,7 +48,7 @@ def add(
 @texts.command("withdraw")
 def withdraw(
     project: Project,
-    file: Annotated[Path, typer.Argument(help="A table (csv, tsv, jsonl or parquet) with ids.")],
+    file: Annotated[Path, typer.Argument(help="A table (csv, xlsx, ods, jsonl, parquet …) with ids.")],
     side: ListSide = Side.LEFT,
     id_column: IdColumn = "id",
     dry: Dry = False,

@@ -37,7 +37,7 @@ ENCODINGS = {
 }
 WESTERN = "Windows-1252"
 _FOREIGN = re.compile(rb"[\xc0-\xff]{4}")  # no western word has four such letters in a row; a Cyrillic or Greek one has
-_MAC = re.compile(rb"[a-z][\x87-\x91\x9d\x9f][a-z]")  # ä, é, ü … of a Mac: signs that never stand within a word
+_MAC = re.compile(rb"[A-Za-z][\x87-\x91\x9d\x9f][a-z]")  # ä, é, ü … of a Mac: signs that never stand within a word
 _STATED = re.compile(r'"?sep=(.)\1*"?\r?', re.IGNORECASE)  # Excel's first line
 _IN_QUOTES = re.compile(r'"[^"]*"')
 _CLOSED = re.compile(rb'"(?:[^"]|"")*"')

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from allpairs.db.corpus import cells
 from allpairs.db.corpus.files import FileFormat, ReadFile, TableRow, column_names, preview, read_rows
-from allpairs.db.corpus.formats.dialect import SEPARATORS
+from allpairs.db.corpus.formats.dialect import ENCODINGS, SEPARATORS
 from allpairs.db.errors import InputError
 
 TEXTS = ["How are you?", 'She said "hi", then left', "שלום עולם", "emoji 🎈👩‍👩‍👧", "two\nlines", "tab in CSV:\there"]
@@ -282,3 +282,41 @@ def test_rows_take_constant_memory(tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000
+
+
+WORDS = "Müller, Straße, café, Ärger, naïf"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_letters_of_an_old_mac_are_read(tmp_path: Path, end: str) -> None:
+    about = ReadFile()
+    path = write(tmp_path / "a.csv", f"id;text{end}1;{WORDS}{end}".encode("mac-roman"))
+    assert [row.values for row in read_rows(path, ("text",), about=about)] == [(WORDS,)]
+    assert about.format.encoding == "mac-roman" and "Mac" in about.notes[0] and "Müller" in about.notes[0]
+
+
+@pytest.mark.parametrize("encoding", [name for name in ENCODINGS if name not in ("shift_jis", "gb18030")])
+def test_an_encoding_can_be_chosen(tmp_path: Path, encoding: str) -> None:
+    text = {"cp1251": "привет", "cp1253": "γειά", "cp1254": "İstanbul ğ", "cp1250": "Łódź"}.get(encoding, WORDS)
+    path = write(tmp_path / "a.csv", f"id;text\n1;{text}\n".encode(encoding))
+    about = ReadFile()
+    chosen = FileFormat(encoding=encoding)
+    assert [row.values for row in read_rows(path, ("text",), stated=chosen, about=about)] == [(text,)]
+    assert (about.format.encoding, about.notes) == (encoding, [])
+
+
+def test_another_encoding_than_the_chosen_one_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id;text\n1;café\n".encode("cp1252"))
+    with pytest.raises(InputError, match="not Unicode"):
+        list(read_rows(path, ("text",), stated=FileFormat(encoding="utf-8")))
+    with pytest.raises(InputError, match="'latin-99'"):
+        preview(path, 1, FileFormat(encoding="latin-99"))
+
+
+def test_columns_without_names_are_kept_in_their_places(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", b",text,,more\n1,x,2,3\n")
+    rows = list(read_rows(path, ("text",), whole=True))
+    assert rows == [TableRow(2, ("x", "1", "x", "2", "3"))]
+    path = write(tmp_path / "a.jsonl", b'{"text": "x", "tags": ["a", {"b": 1}]}\n{"text": "y"}\n')
+    kept = [row.values[1:] for row in read_rows(path, ("text",), whole=True)]
+    assert kept == [("x", '["a", {"b": 1}]'), ("y", "")]
