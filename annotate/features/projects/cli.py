@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from allpairs.annotate.features.projects.database_query import write_query
 from allpairs.annotate.features.projects.history import NOBODY, changes, events
 from allpairs.annotate.features.projects.lifecycle import (
     BIN_TIME,
@@ -54,8 +56,11 @@ def _about(field: str) -> str:
 def create(
     name: Name,
     left: Annotated[
-        Path,
-        typer.Option(help="Items of the left (or only) list: csv, xlsx, ods, jsonl, parquet …, also .gz."),
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Items of the left (or only) list: csv, xlsx, ods, jsonl, parquet, also .gz; with --query a database.",
+        ),
     ],
     right: Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")] = None,
     gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label (1 or 0).")] = None,
@@ -71,6 +76,9 @@ def create(
         str, typer.Option(help="The encoding of a text file, such as cp1252. [default: found in the file]")
     ] = "",
     sheet: Annotated[str, typer.Option(help="The sheet of a workbook. [default: the first with rows]")] = "",
+    query: Annotated[
+        str, typer.Option(help="With the address of a database as --left: a SELECT, or the name of a table.")
+    ] = "",
     kind: Annotated[
         list[str] | None,
         typer.Option(
@@ -105,9 +113,11 @@ def create(
     name = checked_name(name)
     stated = FileFormat(separator, encoding, sheet)
     notes: list[str] = []
-    columns = _columns(left, Side.LEFT, id_column, text_column, stated, notes)
-    right_columns = _columns(right, Side.RIGHT, id_column, text_column, stated, notes) if right else None
-    corpus = stage_corpus(left, columns, right, right_columns, gold, progress=progress_line, keeps_rows=True)
+    with TemporaryDirectory(prefix="allpairs-") as folder:
+        path = write_query(left, query, Path(folder)) if query else Path(left)
+        columns = _columns(path, Side.LEFT, id_column, text_column, stated, notes)
+        right_columns = _columns(right, Side.RIGHT, id_column, text_column, stated, notes) if right else None
+        corpus = stage_corpus(path, columns, right, right_columns, gold, progress=progress_line, keeps_rows=True)
     corpus = _with_kinds(corpus, kind or [])
     if right is None and corpus.columns and len(corpus.columns.names[Side.LEFT]) > 1:
         # Who has one list of records wants it without its doubles.

@@ -1,6 +1,7 @@
 """The command line: results on stdout, one line on stderr for bad input, exit codes 0, 1 and 2."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -121,6 +122,31 @@ def test_all_columns_but_ids_are_compared_unless_named(folder: Path, capsys: pyt
         assert (version.id_column, version.compared) == ("Nr", ["Name", "City", "Tel"])
         assert len(session.scalars(select(ListRow)).all()) == 6
     engine.dispose()
+
+
+def test_a_query_of_a_database_becomes_a_list(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shop = sqlite3.connect(folder / "shop.db")
+    shop.execute("CREATE TABLE customers (id INTEGER, name TEXT, city TEXT, since TEXT)")
+    rows = [
+        (1, "Ann; Lee", "Rome", "10:30"),
+        (2, "=Bob", None, ""),
+        *((i, f"Cy {i}", "Bonn", "x") for i in range(3, 9)),
+    ]
+    shop.executemany("INSERT INTO customers VALUES (?, ?, ?, ?)", rows)
+    shop.commit()
+    create = ["project", "create", "P", "--left", "sqlite:///shop.db", "--query"]
+    assert "SELECT" in failure(capsys, *create, "DELETE FROM customers")
+    assert "no such table" in failure(capsys, *create, "clients")
+    assert "no such file" in failure(capsys, "project", "create", "P", "--left", "sqlite:///x.db", "--query", "a")
+    assert "readonly" in failure(capsys, *create, "WITH a AS (SELECT 1) DELETE FROM customers")
+    assert annotate(*create, "SELECT *, '1:2' AS time FROM customers WHERE id < 8") == 0
+    assert annotate("project", "create", "Q", *create[3:], "customers") == 0
+    engine = make_engine()
+    with reading(engine) as session:
+        cells = [cells for (cells,) in session.execute(select(ListRow.cells).order_by(ListRow.id))]
+    engine.dispose()
+    assert cells[:2] == [["1", "Ann; Lee", "Rome", "10:30", "1:2"], ["2", "=Bob", "", "", "1:2"]]
+    assert len(cells) == 7 + 8
 
 
 def test_a_bipartite_project_with_every_option(folder: Path) -> None:

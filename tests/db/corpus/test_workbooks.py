@@ -52,6 +52,31 @@ def test_cells_are_text_as_people_see_them(tmp_path: Path) -> None:
     assert notes == ""
 
 
+def test_a_sheet_of_libreoffice_is_read(tmp_path: Path) -> None:
+    def row(*cells: str, more: str = "") -> str:
+        return f"<table:table-row {more}>{''.join(cells)}</table:table-row>"
+
+    def cell(kind: str, text: str, value: str = "") -> str:
+        return f'<table:table-cell office:value-type="{kind}" {value}><text:p>{text}</text:p></table:table-cell>'
+
+    rest = '<table:table-cell table:number-columns-repeated="16381"/>'
+    heads = row(*(cell("string", name) for name in ("id", "name", "day")), rest)
+    day = cell("date", "31.05.24", 'office:date-value="2024-05-31"')
+    first = row(cell("float", "7,0", 'office:value="7"'), cell("string", "Ann"), day, rest)
+    empty = row(rest, more='table:number-rows-repeated="1048574"')
+    spaces = (
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
+    )
+    table = f'<table:table table:name="Customers">{heads}{first}{empty}</table:table>'
+    body = f"<office:body><office:spreadsheet>{table}</office:spreadsheet></office:body>"
+    manifest = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
+    with zipfile.ZipFile(tmp_path / "a.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", f'<manifest:manifest xmlns:manifest="{manifest}"/>')
+        archive.writestr("content.xml", f"<office:document-content {' '.join(spaces)}>{body}</office:document-content>")
+    assert table_of(tmp_path / "a.ods") == (["id", "name", "day"], [(2, ("7", "Ann", "2024-05-31"))], "")
+
+
 @pytest.mark.parametrize("end", [".xlsx", ".xlsx.gz"])
 def test_the_first_sheet_with_rows_is_read(tmp_path: Path, end: str) -> None:
     path = saved(tmp_path / "a.xlsx", [], [["only names"]], ROWS, [["x"], ["y"]])
