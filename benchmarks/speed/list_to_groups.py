@@ -10,6 +10,7 @@ OMP_WAIT_POLICY=PASSIVE, which workers set.
 """
 
 import argparse
+import itertools
 import os
 import tempfile
 import time
@@ -17,7 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import torch
+from sqlalchemy import Engine, select
 
 from allpairs.annotate.features.projects.projects import create_project
 from allpairs.annotate.kit.uploads import Source, check, load
@@ -25,12 +28,13 @@ from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Settings
 from allpairs.db.projects.jobs import MATCHES, add_job
 from allpairs.db.schema.engine import make_engine, migrate, reading, writing
-from allpairs.db.schema.tables import GroupUpdate
+from allpairs.db.schema.tables import GroupedItem, Identifier
 from allpairs.learner.jobs import next_round
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
+from allpairs.learner.jobs.make_model import encode_items, evaluate_matcher
 from allpairs.learner.jobs.matches import find_matches
 from allpairs.learner.light.groups.grouping import USUAL
-from benchmarks.lists.make import KINDS, messy_list
+from benchmarks.lists.make import KINDS, MessyList, messy_list
 
 QUICK = 200  # rows
 
@@ -63,7 +67,8 @@ def measure_phases(folder: Path, kind: str, rows: int) -> None:
     migrate()
     engine = make_engine()
     path = folder / f"{kind}.csv"
-    messy_list(kind, rows).write(path, plain=True)
+    made = messy_list(kind, rows)
+    made.write(path, plain=True)
     id_column = next(iter(KINDS[kind].columns))
     source = Source(path, Columns(id_column, tuple(KINDS[kind].compared)))
     phases = Phases()
@@ -76,9 +81,9 @@ def measure_phases(folder: Path, kind: str, rows: int) -> None:
             job_id = add_job(session, project_id, next_round.NAME).id
         plan = next_round.make_plan(project_id)
     with phases.phase("round: encode"):
-        plan |= next_round.encode_items(job_id, project_id, plan)
+        plan |= encode_items(job_id, project_id, plan)
     with phases.phase("round: measure"):
-        matcher_id = next_round.evaluate_matcher(job_id, project_id, plan)
+        matcher_id = evaluate_matcher(job_id, project_id, plan)
         next_round.audit_models(job_id, project_id, plan, matcher_id)
     with phases.phase("round: next batch"):
         next_round.make_batch(job_id, project_id, plan, matcher_id)
@@ -88,9 +93,23 @@ def measure_phases(folder: Path, kind: str, rows: int) -> None:
             job_id = add_job(session, project_id, MATCHES).id
         find_matches(job_id, project_id, 0, None, None, *USUAL.words)
     phases.end()
+    print(groups_in_words(engine, project_id, made))
+
+
+def groups_in_words(engine: Engine, project_id: int, made: MessyList) -> str:
+    """Return how many groups of rows there are, and how right their pairs are."""
+    query = select(Identifier.external_id, GroupedItem.number).join(
+        GroupedItem, GroupedItem.item_id == Identifier.item_id
+    )
     with reading(engine) as session:
-        update = session.query(GroupUpdate).one()
-        print(f"{update.texts:,} texts in {update.groups:,} groups")
+        rows = session.execute(query.where(Identifier.project_id == project_id)).all()
+        group_ids = {row.external_id: row.number for row in rows}
+    alone = itertools.count(-1, -1)
+    group = np.array([group_ids.get(name) or next(alone) for name in made.ids])
+    pairs = set(map(tuple, MessyList(made.kind, made.rows, group).pairs().tolist()))
+    right = len(pairs & set(map(tuple, made.pairs().tolist())))
+    shares = f"precision of their pairs {right / max(1, len(pairs)):.3f}, recall {right / len(made.pairs()):.3f}"
+    return f"{len(group_ids):,} rows in {len(set(group_ids.values())):,} groups: {shares}"
 
 
 def main() -> None:
