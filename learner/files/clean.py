@@ -28,13 +28,9 @@ from allpairs.learner.light.groups.description import described, with_equal_text
 from allpairs.learner.light.groups.links import Links
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scoring.matcher import PairModel, load_matcher
-from allpairs.learner.scoring.score import Blend
+from allpairs.learner.scoring.untrained import CAREFUL, UNTRAINED
 
-# Without labels: the score, from which value on pairs are joined, and from which on they look alike. docs/log.md has
-# what they find in five lists.
-UNTRAINED = Blend(0.0, {"ngrams": 1.0, "words": 0.5, "numbers": 0.2, "length": 0.1})
-CAREFUL = 0.58
-ALIKE = 0.45
+ALIKE = 0.45  # from this score on pairs look alike where nobody has labelled any
 LOWEST_P_LOGIT = -2.0  # of pairs that count in the mean p between two groups: 12 %
 
 

@@ -11,5 +11,6 @@ CAREFUL = 0.58
 
 
 def untrained_vectors(dataset: Dataset, vectors: np.ndarray, blend: Blend) -> np.ndarray:
-    """Return the vectors (texts, d) of the untrained score; vectors: (texts, e) under a blend of the same encoder."""
+    """Return the vectors (texts, d) of the untrained score; vectors: (texts, e), of the pre-trained encoder's blend."""
+    assert not blend.lexical  # their vectors are shorter
     return blended(dataset, vectors[:, : -blend.extra], UNTRAINED)

@@ -23,8 +23,6 @@ from allpairs.learner.light.clean.tables import clean_rows
 from allpairs.learner.light.groups.grouping import Grouping
 
 PREVIEWED = 10  # rows of the clean list
-# The score of the pre-trained encoder from which on pairs are joined while there are no labels; docs/log.md has why.
-CAREFUL = 0.55
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,5 @@ def find_doubles(engine: Engine, project_id: int) -> str:
     if matcher is None:
         raise InputError("there is no model yet: the first one comes with the first batch of pairs, in a minute")
     least = threshold(matcher)
-    clustering = Clustering.CONNECTED if least is None else Clustering.AVERAGE
-    return request_matches(
-        engine, project_id, matcher.number, CAREFUL if least is None else least, grouping=Grouping(clustering)
-    )
+    number, clustering = (0, Clustering.CONNECTED) if least is None else (matcher.number, Clustering.AVERAGE)
+    return request_matches(engine, project_id, number, least, grouping=Grouping(clustering))

@@ -176,17 +176,17 @@ def request_matches(
     engine: Engine,
     project_id: int,
     number: int,
-    threshold: float,
+    threshold: float | None,
     reranker: str | None = None,
     grouping: Grouping = USUAL,
     keep: bool = True,
 ) -> str:
     """Request the job that finds all pairs at or above the threshold under this round's model, and their groups.
 
-    Returns its id. reranker: the folder of one that orders them, relative to that of all pipeline runs. keep: make
-    these the project's groups, with ids that stay. The job waits in the queue while another job runs. Raises InputError
-    while the project's last one is open and for groups that it cannot make, and Refused for a re-ranker that the person
-    may not use.
+    Returns its id. threshold: None for the careful one of the score of texts without labels. reranker: the folder of
+    one that orders them, relative to that of all pipeline runs. keep: make these the project's groups, with ids that
+    stay. The job waits in the queue while another job runs. Raises InputError while the project's last one is open and
+    for groups that it cannot make, and Refused for a re-ranker that the person may not use.
     """
 
     def check(session: Session, project_id: int) -> None:
