@@ -417,6 +417,7 @@ DOWNLOADS: Acts = {
     "/download/studies/{project_id:int}": (
         C, lambda a: a.http("GET", f"/download/studies/{a.other.id}?study={a.other.study}&what=ratings")
     ),
+    "/download/clean/{project_id:int}": (C, lambda a: a.http("GET", f"/download/clean/{a.other.id}?suffix=csv")),
     "/download/matchers/{matcher_id:int}": (C, lambda a: a.http("GET", f"/download/matchers/{a.other.matcher}")),
     "/download/pipelines/{project_id:int}, by way of one's own": (
         NOWHERE, lambda a: a.http("GET", f"/download/pipelines/{a.mine.id}?run={a.other.run}&number={PAIRS}")

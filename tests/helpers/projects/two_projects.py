@@ -11,7 +11,7 @@ import pyarrow.parquet
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.features.studies.rating_studies import BEGUN
-from allpairs.db.domain import AnswerKind, NoticeKind, PublicationKind, Role
+from allpairs.db.domain import AnswerKind, NoticeKind, PublicationKind, Role, Side
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.people.logins import add_invitation
 from allpairs.db.projects.jobs import EXPERIMENT, PIPELINE, SEARCH
@@ -26,6 +26,8 @@ from allpairs.db.schema.tables import (
     Delivery,
     Invitation,
     Item,
+    ListRow,
+    ListVersion,
     MachineRater,
     Publication,
     StoredModel,
@@ -120,8 +122,12 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
         none = dict.fromkeys(("added", "changed", "withdrawn", "measuring"), 0)
         change = TextChange(project_id=project_id, number=1, who=WHO, source="texts.csv", **none)
         rater = MachineRater(project_id=project_id, number=1, who="", setup=setup().model_dump(mode="json"))
-        session.add_all([*answers, matcher, change, rater])
+        came = ListVersion(project_id=project_id, side=Side.LEFT, file="left.csv", columns=["id", "text"],
+                           id_column="id", compared=["text"], format={"suffix": ".csv"})  # fmt: skip
+        session.add_all([*answers, matcher, change, rater, came])
         session.flush()
+        session.add(ListRow(project_id=project_id, side=Side.LEFT, version_id=came.id, place=0, external_id="left-0",
+                            cells=["left-0", questions[0]]))  # fmt: skip
         session.add(
             Publication(project_id=project_id, kind=PublicationKind.MODEL, matcher_id=matcher.id, number=0, who="")
         )
