@@ -41,7 +41,7 @@ def _at(values: Sequence[str], place: int | None) -> str:
 
 def project_columns(session: Session, project_id: int) -> list[str]:
     """Return the names of the project's text columns; none if its texts have only one."""
-    return [column.name for column in _columns_of(session, project_id)]
+    return [column.name for column in aligned_columns(session, project_id)]
 
 
 def require_column(session: Session, project_id: int, name: str) -> None:
@@ -53,7 +53,7 @@ def require_column(session: Session, project_id: int, name: str) -> None:
 
 def values_in_column(session: Session, project_id: int, item_ids: Iterable[int], name: str) -> dict[int, str]:
     """Return the value of each of these items in the text column of this name, "" for none."""
-    column = next(column for column in _columns_of(session, project_id) if column.name == name)
+    column = next(column for column in aligned_columns(session, project_id) if column.name == name)
     query = select(Item.id, Item.side, Item.text, Item.field_lengths)
     return {
         id_: _at(joined_values(text, lengths), column.left if side == Side.LEFT else column.right)
@@ -62,7 +62,8 @@ def values_in_column(session: Session, project_id: int, item_ids: Iterable[int],
     }
 
 
-def _columns_of(session: Session, project_id: int) -> list[Aligned]:
+def aligned_columns(session: Session, project_id: int) -> list[Aligned]:
+    """Return the text columns of both lists side by side; none if the texts have only one."""
     named = session.scalar(select(Project.text_columns).where(Project.id == project_id)) or {}
     left = named.get(Side.LEFT, ())
     return aligned(left, named.get(Side.RIGHT, left))
@@ -78,6 +79,6 @@ def records_of_items(session: Session, project_id: int, item_ids: Iterable[int])
     return Records(
         texts={id_: text for id_, text, *_ in rows},
         splits={id_: Split(split) for id_, _, split, _ in rows},
-        _columns=_columns_of(session, project_id),
+        _columns=aligned_columns(session, project_id),
         _lengths={id_: lengths for id_, *_, lengths in rows},
     )

@@ -16,6 +16,7 @@ FOLDER = "matches"  # below the project's: only the newest ones
 SUMMARY = "about.json"
 PAIRS = "pairs.parquet"
 GROUPS = "groups.parquet"
+NEAR = "near.parquet"  # pairs just below the threshold: left_id, right_id, p
 GROUP_COLUMNS = {
     "group": int,
     "group_id": str,

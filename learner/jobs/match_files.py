@@ -12,7 +12,7 @@ from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, omitted_pairs, p
 from allpairs.db.domain import Side
 from allpairs.db.projects.items import identifiers_of
 from allpairs.db.results.matches import GROUP_COLUMNS
-from allpairs.learner.jobs.data.matching_project import KnownAnswers
+from allpairs.learner.jobs.data.matching_project import KnownAnswers, MatchingProject
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.light.groups.description import Groups, of_ids
 from allpairs.learner.light.groups.grouping import Grouping, group_rows
@@ -118,3 +118,24 @@ def write_groups(
         named["group_id"] = _strings(ids[row] for row in rows)
     table = {name: pyarrow.array(column, from_pandas=True) for name, column in columns.items()} | named  # no NaN
     pyarrow.parquet.write_table(pyarrow.table({name: table[name] for name in GROUP_COLUMNS if name in table}), path)
+
+
+def near_misses(pairs: Pairs, groups: Groups) -> Pairs:
+    """Return those of the pairs, best first, that would join two groups, or texts that are alone: each two once."""
+    group = np.where(groups.group_of_text < 0, -1 - np.arange(len(groups.group_of_text)), groups.group_of_text)
+    first, second = np.sort([group[pairs.left], group[pairs.right]], axis=0)
+    places = np.unique(np.column_stack([first, second]), axis=0, return_index=True)[1]
+    places = np.sort(places)
+    return pairs.take(places[first[places] != second[places]])
+
+
+def write_near_misses(path: Path, pairs: Pairs, project: MatchingProject) -> None:
+    """Write the items of the pairs and their probabilities; none of a model without probabilities."""
+    layer = project.layer
+    items = project.data.item_ids
+    columns = {
+        "left_id": items[pairs.left],
+        "right_id": items[pairs.right],
+        "p": np.empty(0) if layer is None else layer.probability(pairs.score),
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)

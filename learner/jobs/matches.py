@@ -18,7 +18,7 @@ from allpairs.db.groups.plan import PlannedGroups
 from allpairs.db.progress import Progress
 from allpairs.db.projects.jobs import MATCHES
 from allpairs.db.projects.records import values_in_column
-from allpairs.db.results.matches import GROUPS, PAIRS, Matches, write_summary, writing_matches
+from allpairs.db.results.matches import GROUPS, NEAR, PAIRS, Matches, write_summary, writing_matches
 from allpairs.db.results.pipelines import runs_folder
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import GroupUpdate
@@ -34,7 +34,13 @@ from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.jobs.data.stored_rescored import rescored_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.jobs.kept_groups import keep_groups
-from allpairs.learner.jobs.match_files import PairedTexts, write_groups, write_matched_pairs
+from allpairs.learner.jobs.match_files import (
+    PairedTexts,
+    near_misses,
+    write_groups,
+    write_matched_pairs,
+    write_near_misses,
+)
 from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step
@@ -53,6 +59,9 @@ from allpairs.learner.search.top_pairs import best_pairs
 
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
 MOST = 2_000_000  # pairs: if there are more, the threshold is too low
+NEAR_LOGITS = 2.0  # of the log-odds, below the threshold, that a near miss has at least
+MOST_NEAR = 200  # near misses that are written
+MOST_TEXTS = 100_000  # for which near misses are found: with more, pairs below the threshold are too many
 MOST_READ = 200_000  # pairs that a re-ranker reads: half an hour on a processor
 
 
@@ -103,15 +112,16 @@ def find_matches(
         with reading(engine) as session:
             texts = PairedTexts(session, project.data, matches.pairs, groups)
             order = _order(session, project_id, project.data, grouping)
-        _write(request, project, matches, groups, texts, order, project_groups)
+        _write(request, project, matches, groups, texts, order, project_groups, scored.near)
     return f"{len(matches.pairs)} matches in {len(groups.size)} groups"
 
 
 @dataclass(frozen=True)
 class _ScoredPairs:
-    """The pairs that the model scores above the threshold, and by what it scores any pair."""
+    """The pairs that the model scores above the threshold, those just below it, and by what it scores any pair."""
 
     above: Pairs
+    near: Pairs
     vectors: np.ndarray
     rescored: Rescored
 
@@ -126,8 +136,17 @@ def _score(engine: Engine, request: MatchingRequest, project: MatchingProject) -
             vectors = untrained_vectors(data.dataset, vectors, blend_of(project.model))
         rescored = rescored_of(project.model, data, vectors, progress)
     with reporting(engine, request.job_id, share, 1 - ENCODE_SHARE) as progress:
-        above = _pairs_above(request.threshold, data, vectors, rescored, progress)
-    return _ScoredPairs(above, vectors, rescored)
+        best = _pairs_above(_lowest(request, project), data, vectors, rescored, progress)
+    is_above = best.score >= request.threshold
+    _require_few(int(is_above.sum()), request.threshold)
+    return _ScoredPairs(best.take(is_above), best.take(~is_above), vectors, rescored)
+
+
+def _lowest(request: MatchingRequest, project: MatchingProject) -> float:
+    """Return the score down to which pairs are near misses; the threshold itself where these would take long."""
+    if project.layer is None or project.layer.w <= 0 or len(project.data.item_ids) > MOST_TEXTS:
+        return request.threshold
+    return request.threshold - NEAR_LOGITS / project.layer.w
 
 
 def _encode_share(request: MatchingRequest) -> float:
@@ -180,8 +199,9 @@ def _write(
     texts: PairedTexts,
     order: Order,
     project_groups: PlannedGroups | None,
+    near: Pairs,
 ) -> None:
-    """Write pairs, groups and summary. project_groups: the groups as the project's, if they are."""
+    """Write pairs, groups, near misses and summary. project_groups: the groups as the project's, if they are."""
     pairs = matches.pairs
     counts = project.id_counts
     ids = None if project_groups is None else project_groups.ids_of(project.data.item_ids.tolist())
@@ -190,6 +210,7 @@ def _write(
             folder / PAIRS, pairs, project.known, set(project.equal), project.layer, texts, matches.rerank
         )
         write_groups(folder / GROUPS, groups, counts, request.grouping, order, texts, ids)
+        write_near_misses(folder / NEAR, near_misses(near, groups).take(slice(MOST_NEAR)), project)
         summary = Matches(
             job_id=request.job_id,
             matcher=request.number,
@@ -215,7 +236,7 @@ def _write(
 def _pairs_above(
     threshold: float, data: ProjectData, vectors: np.ndarray, rescored: Rescored, progress: Progress
 ) -> Pairs:
-    """Return the pairs of texts that score at least this, best first. Raises InputError for too many."""
+    """Return the pairs of texts that score at least this, best first."""
     left = data.dataset.left
     right = data.dataset.right
     best = best_pairs(
@@ -226,10 +247,13 @@ def _pairs_above(
         rescored=rescored.within(left, right),
         progress=progress,
     )
-    if len(best) > MOST:
-        problem = f"{len(best):,} pairs score {threshold:g} or more, but at most {MOST:,} can be written"
-        raise InputError(f"{problem}: choose a higher threshold")
     return Pairs(left[best.left], right[best.right], best.score)
+
+
+def _require_few(count: int, threshold: float) -> None:
+    if count > MOST:
+        problem = f"{count:,} pairs score {threshold:g} or more, but at most {MOST:,} can be written"
+        raise InputError(f"{problem}: choose a higher threshold")
 
 
 def _reranked(reranker: str, pairs: Pairs, texts: Sequence[str], progress: Progress) -> tuple[Pairs, np.ndarray]:

@@ -27,6 +27,12 @@ from allpairs.db.projects.stable_groups import sides_of
 from allpairs.db.schema.engine import reading
 
 MOST_PAIRS = 20_000  # that a split keeps apart
+_ACTS = {
+    "right": "a group is right",
+    "split": "rows taken out of a group",
+    "merge": "two groups made one",
+    "apart": "two groups kept apart",
+}
 STALE = "somebody else has changed this group in the meantime: look at it again"
 
 
@@ -119,6 +125,20 @@ def merge_groups(engine: Engine, project_id: int, person_name: str, items: Seque
     return act
 
 
+def keep_apart(engine: Engine, project_id: int, person_name: str, items: Sequence[int], others: Sequence[int]) -> str:
+    """Store that two whole groups, or texts that are alone, are not the same; return the act.
+
+    Raises InputError if one of them has changed.
+    """
+    with _act(engine, project_id, person_name) as session:
+        for texts in (items, others):
+            _require_whole(session, project_id, texts)
+        pairs = _pairing(session, project_id, [*items, *others]).pairs(product(items, others))
+        act = _named("apart")
+        add_decisions(session, project_id, person_name, act, dict.fromkeys(pairs, False))
+    return act
+
+
 def undo_last_act(engine: Engine, project_id: int, person_name: str) -> str | None:
     """Undo this person's newest act on groups; return its name, None without any.
 
@@ -191,4 +211,4 @@ def _must_links_across(session: Session, project_id: int, ticked: set[int], each
 
 def act_in_words(act: str) -> str:
     """Return what the act was, after “Your last decision: ”."""
-    return {"right": "a group is right", "split": "a group split", "merge": "two groups merged"}[act.split("-")[0]]
+    return _ACTS.get(act.split("-")[0], "a decision")

@@ -1,5 +1,7 @@
 """lists keep their rows as they were written, and what people decide of groups counts over all models"""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -9,7 +11,7 @@ down_revision = "0027"
 _INSTANT = sa.DateTime(timezone=True)
 
 
-def _reference(name: str, table: str, rule: str = "CASCADE", **options: bool) -> sa.Column[int]:
+def _reference(name: str, table: str, rule: str = "CASCADE", **options: Any) -> sa.Column[int]:
     return sa.Column(name, sa.Integer, sa.ForeignKey(f"{table}.id", ondelete=rule), **options)
 
 
