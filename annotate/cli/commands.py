@@ -9,6 +9,7 @@ from allpairs.annotate.cli.db import db
 from allpairs.annotate.cli.serve import serve as serve_app
 from allpairs.annotate.features.archives import cli as archive
 from allpairs.annotate.features.clean.cli import clean_project
+from allpairs.annotate.features.groups.cli import decisions
 from allpairs.annotate.features.labels.cli import labels
 from allpairs.annotate.features.projects.cli import history, project
 from allpairs.annotate.features.publish.cli import publish_model
@@ -25,6 +26,7 @@ project.command("history")(history)
 project.command("clean")(clean_project)
 app.add_typer(project, name="project")
 app.add_typer(labels, name="labels")
+app.add_typer(decisions, name="decisions")
 app.add_typer(texts, name="texts")
 app.add_typer(db, name="db")
 app.add_typer(people, name="people")

@@ -147,7 +147,7 @@ def test_how_views_look(
 
 
 def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tmp_path: Path) -> None:
-    app, engine = explored
+    app, _ = explored
     open_explore(page, app)
     show(page, "Search")
     expect(page.get_by_text("There is paper stuck in the printer")).to_be_visible()
@@ -168,22 +168,6 @@ def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tm
     downloading.value.save_as(tmp_path / "matches.csv")
     lines = (tmp_path / "matches.csv").read_text(encoding="utf-8-sig").splitlines()
     assert lines[0] == "id1,id2,text1,text2,score,p,reason,label,gold" and len(lines) == metric(page, "Matches") + 1
-
-    show(page, "Groups")
-    with reading(engine) as session:
-        answers = session.scalar(select(func.count()).select_from(Answer)) or 0
-    page.get_by_role("button", name="Label all pairs").first.click()
-    expect(page.get_by_text("with yes?")).to_be_visible(timeout=WAIT)
-    page.get_by_role("button", name="with yes").click()
-    expect(page.get_by_text("Your last group")).to_be_visible(timeout=WAIT)
-    page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Your last group")).to_have_count(0, timeout=WAIT)
-    with reading(engine) as session:
-        stored = session.scalars(select(Answer).order_by(Answer.id).offset(answers)).all()
-    assert stored and len(stored) % 2 == 0
-    assert {(one.left_id, one.right_id) for one in stored if one.answer == "positive"} == {
-        (one.left_id, one.right_id) for one in stored if one.answer == "retract"
-    }
 
 
 def test_a_chosen_pair_is_the_next_to_label(page: Page, explored: tuple[App, Engine]) -> None:

@@ -122,7 +122,7 @@ PACKAGES = {
     "annotate.features.experiments.ui": "features.papers.ui",
     "annotate.features.explore": "features.groups features.labels features.quality",
     "annotate.features.explore.ui": "features.groups features.label features.label.ui features.quality",
-    "annotate.features.groups": "features.label",
+    "annotate.features.groups": "",
     "annotate.features.groups.ui": "features.explore.ui features.label.ui features.quality",
     "annotate.features.jobs": "",
     "annotate.features.label": "",
@@ -159,8 +159,8 @@ PACKAGES = {
         "kit.api db"
     ),
     "annotate.cli": (
-        "demo features.archives features.clean features.labels features.projects features.publish features.raters "
-        "features.team features.texts features.webhooks frame.access kit.command_output kit.jobs kit.text "
+        "demo features.archives features.clean features.groups features.labels features.projects features.publish "
+        "features.raters features.team features.texts features.webhooks frame.access kit.command_output kit.jobs kit.text "
         "allpairs.program db"
     ),
     "annotate.shell": (

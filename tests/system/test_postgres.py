@@ -16,7 +16,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Engine, delete, select, union_all
 from sqlalchemy.orm import Session
 
-from allpairs.annotate.features.groups.groups import answer_group
+from allpairs.annotate.features.groups.decide import confirm_group
 from allpairs.annotate.features.label.own_answers import history
 from allpairs.annotate.features.label.pair_reason import last_answered, reasons
 from allpairs.annotate.features.label.queue import RECENT, recent, record, serve
@@ -103,10 +103,10 @@ def test_acts_on_labels_wait_for_an_answer_that_is_being_stored(postgres: Engine
         with writing(postgres) as session:
             answer_at_once(session, project, "ben", [(items[0], items[1])], AnswerKind.NEGATIVE, "first")
             report = pool.submit(import_labels, postgres, "Waits", tmp_path / "l.csv")
-            group = pool.submit(answer_group, postgres, project, "ann", list(items))
+            group = pool.submit(confirm_group, postgres, project, "ann", list(items))
             await_locks(postgres, 2)
         assert report.result().counts == {Trouble.CONFLICT: 1}
-        with pytest.raises(InputError, match="labelled already"):
+        with pytest.raises(InputError, match="look at it again"):
             group.result()
 
 

@@ -1,11 +1,18 @@
 """Operations of the project's groups, and what has become of each."""
 
+from datetime import datetime
+from pathlib import Path
+
 from pydantic import Field
 
+from allpairs.annotate.features.groups.decision_files import links_of_project, store_links
 from allpairs.annotate.features.groups.kept_groups import KeptGroupChange, KeptGroupPage, read_changes, read_groups
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.kit.api import PROJECT_PATH, ApiOutput, Call, Operation, PageRequest
+from allpairs.annotate.frame.access.transactions import acting
+from allpairs.annotate.kit.api import PROJECT_PATH, ApiInput, ApiOutput, Call, Operation, PageRequest
+from allpairs.db.corpus.cells import TableRow
 from allpairs.db.domain import Scope
+from allpairs.db.schema.engine import reading
 
 
 class GroupPageRequest(PageRequest):
@@ -35,7 +42,62 @@ def group_changes(call: Call, request: PageRequest) -> KeptGroupChangePage:
     return KeptGroupChangePage(changes=changes, cursor=cursor, more=len(changes) == request.limit)
 
 
+class LinkDetails(ApiInput):
+    """What somebody decided of two ids: they must be linked, or cannot be."""
+
+    id1: str = Field(max_length=500)
+    id2: str = Field(max_length=500)
+    same: bool = Field(description="True: must link. False: cannot link.")
+
+
+class LinksRequest(ApiInput):
+    """Decisions to store, all or none."""
+
+    decisions: list[LinkDetails] = Field(min_length=1, max_length=10_000)
+
+
+class StoredLink(ApiOutput):
+    """A decision that counts."""
+
+    id1: str
+    id2: str
+    same: bool
+    who: str
+    at: datetime
+
+
+class StoredLinks(ApiOutput):
+    """All decisions that count, in the order in which they were made."""
+
+    decisions: list[StoredLink]
+
+
+class LinksReceipt(ApiOutput):
+    """How many pairs of texts were decided of."""
+
+    stored: int
+
+
+def decisions(call: Call) -> StoredLinks:
+    """List what people decided of pairs when they looked at groups. It counts over all models."""
+    with reading(call.engine) as session:
+        links = [StoredLink.model_validate(link._asdict()) for link in links_of_project(session, call.project_id)]
+    return StoredLinks(decisions=links)
+
+
+def decide(call: Call, request: LinksRequest) -> LinksReceipt:
+    """Store must-links and cannot-links. The project's groups follow at once."""
+    rows = [
+        TableRow(number, (link.id1, link.id2, str(int(link.same)))) for number, link in enumerate(request.decisions, 1)
+    ]
+    with acting(call.engine, Right.CHANGE, call.project_id) as session:
+        return LinksReceipt(stored=store_links(session, call.project_id, Path("decisions"), rows, call.annotator))
+
+
+DECISIONS = f"{PROJECT_PATH}/decisions"
 OPERATIONS = (
+    Operation("GET", DECISIONS, decisions, Scope.READ, Right.CHANGE),
+    Operation("POST", DECISIONS, decide, Scope.TRAIN, Right.CHANGE),
     Operation("GET", f"{PROJECT_PATH}/groups", groups, Scope.READ, Right.SEE),
     Operation("GET", f"{PROJECT_PATH}/groups/changes", group_changes, Scope.READ, Right.SEE),
 )

@@ -1,34 +1,21 @@
-"""Groups of the matches above a threshold and of people's answers, and one answer for all pairs of a group."""
+"""Groups of the matches above a threshold and of people's answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import combinations, product
-from uuid import uuid4
 
 import numpy as np
 from sqlalchemy import Engine
-from sqlalchemy.orm import Session
 
-from allpairs.annotate.features.label.pick_pair import why_not
-from allpairs.annotate.features.label.queue import ask_if_due
-from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.kit.jobs.prepared import ExploredRound, Scored, known_pairs, probability
 from allpairs.db.domain import AnswerKind, Clustering, Kind
-from allpairs.db.errors import InputError
-from allpairs.db.labels.answers import answer_at_once, answered_at_once, labelled_pairs, lock_answers, newest_act
-from allpairs.db.labels.pairs import Pair, labels_of, left_items, splits_of
+from allpairs.db.labels.answers import labelled_pairs
+from allpairs.db.labels.pairs import Pair
 from allpairs.db.projects.items import id_counts
-from allpairs.db.projects.projects import project_of
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.description import Changes, Groups, changes_of_groups, described, with_equal_texts
 from allpairs.learner.light.groups.links import Links
-
-MOST_PAIRS = 1_000  # that can be answered at once
-ACT = "group-"  # prefix of the keys of such answers
-UNDO = "undo-group-"  # prefix of the keys that undo them
 
 
 @dataclass(frozen=True)
@@ -160,73 +147,3 @@ def _among(scored: Scored, pairs: np.ndarray) -> np.ndarray:
     """Return which of the scored pairs are among these, (n,) bool."""
     wide = 1 + max(scored.right.max(initial=0), pairs[:, 1].max(initial=0))
     return np.isin(scored.left * wide + scored.right, pairs[:, 0] * wide + pairs[:, 1])
-
-
-def open_group_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:
-    """Return the unlabelled pairs of these items that may be used for training.
-
-    Raises InputError for too many items, and for items of another project.
-    """
-    with reading(engine) as session:
-        return _open_pairs(session, project_id, items)
-
-
-def _open_pairs(session: Session, project_id: int, items: list[int]) -> list[Pair]:
-    pairs = _pairs_of(session, project_id, items)
-    splits = splits_of(session, project_id, items)
-    if not splits.keys() >= set(items):
-        raise InputError("some of these texts are not in the project any more: reload the page")
-    trainable = [(left, right) for left, right in pairs if not why_not(splits[left], splits[right])]
-    labelled = labels_of(session, project_id, trainable)
-    return [pair for pair in trainable if pair not in labelled]
-
-
-def _pairs_of(session: Session, project_id: int, items: list[int]) -> list[Pair]:
-    """Return all pairs of these items. Raises InputError for too many."""
-    if len(items) > MOST_PAIRS:  # a connected group of n items has at least n - 1 pairs
-        raise InputError(_too_many(f"{len(items):,} texts"))
-    if project_of(session, project_id).kind == Kind.SYMMETRIC:
-        pairs = list(combinations(sorted(items), 2))
-    else:
-        left = left_items(session, items)
-        pairs = list(product(left, sorted(set(items) - set(left))))
-    if len(pairs) > MOST_PAIRS:
-        raise InputError(_too_many(f"{len(pairs):,} pairs"))
-    return pairs
-
-
-def _too_many(size: str) -> str:
-    return (
-        f"the group has {size}, but at most {MOST_PAIRS:,} pairs can be answered at once: raise the threshold until "
-        "the group splits into smaller ones"
-    )
-
-
-def answer_group(engine: Engine, project_id: int, annotator: str, items: list[int]) -> int:
-    """Label the unlabelled training pairs of these items as positive; return how many.
-
-    Raises InputError for too many and for none. Requests the next batch if this completes the current one.
-    """
-    act = f"{ACT}{uuid4().hex}"
-    with acting(engine, Right.LABEL, project_id, annotator) as session:
-        lock_answers(session, project_id)
-        pairs = _open_pairs(session, project_id, items)
-        if not pairs:
-            raise InputError("all pairs of this group are labelled already or belong to the evaluation set")
-        answer_at_once(session, project_id, annotator, pairs, AnswerKind.POSITIVE, act)
-    ask_if_due(engine, project_id)
-    return len(pairs)
-
-
-def last_act(engine: Engine, project_id: int, annotator: str) -> tuple[str, int] | None:
-    """Return the annotator's newest group answer that is not undone, and how many pairs it still labels."""
-    with reading(engine) as session:
-        return newest_act(session, project_id, annotator, ACT, UNDO)
-
-
-def undo_group_answer(engine: Engine, project_id: int, annotator: str, act: str) -> None:
-    """Undo the group answer on all pairs that this annotator has not changed since."""
-    with acting(engine, Right.LABEL, project_id, annotator) as session:
-        lock_answers(session, project_id)
-        pairs = answered_at_once(session, project_id, annotator, act)
-        answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, act.replace(ACT, UNDO, 1))

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.text.measures import score_in_words
 from allpairs.db.domain import AnswerKind, Clustering
-from allpairs.db.labels.answers import answer_at_once, current_labels
+from allpairs.db.labels.answers import answer_at_once
 from allpairs.db.projects.jobs import EXPLORE, NEXT_ROUND, SEARCH
 from allpairs.db.results.job_results import Hit, Search, write_search
 from allpairs.db.schema.engine import reading, writing
@@ -248,32 +248,11 @@ def test_no_text_is_no_search(project: int) -> None:
     assert "search text is empty" in page.error[0].value
 
 
-def labels(engine: Engine, project: int) -> list[tuple[int, int, AnswerKind]]:
-    with reading(engine) as session:
-        return [(one.left_id, one.right_id, one.answer) for one in current_labels(session, project)]
-
-
 def open_connected() -> AppTest:
     """Open the tab Groups with connected matches."""
     page = open_page("Groups")
     page.get_by_key(HOW).set_value(Clustering.CONNECTED).run()
     return page
-
-
-def test_a_group_is_answered_after_a_question_and_undone(engine: Engine, project: int) -> None:
-    explore(engine, project, 2, SCORED)
-    ids, page = item_ids(engine, project), open_connected()
-    assert "2 groups of 6 texts" in captions(page)
-    assert "3 of 6 pairs match (coherence 0.50)" in captions(page)
-    key = f"group_{project}_{ids[0]}_4"
-    page.button(key=f"{key}_ask").click().run()
-    question = "Answer 3 unlabelled pairs with yes?"
-    assert any(text.value.startswith(question) for text in page.markdown) and labels(engine, project) == []
-    page.button(key=f"{key}_yes").click().run()
-    assert "3 pairs answered with yes" in captions(page)
-    assert {pair[:2] for pair in labels(engine, project)} == {(ids[0], ids[1]), (ids[0], ids[2]), (ids[1], ids[2])}
-    page.button(key="undo_group").click().run()
-    assert not page.exception and labels(engine, project) == [] and "undo_group" not in keys(page)
 
 
 def test_groups_by_another_clustering_and_their_weakest_links(engine: Engine, project: int) -> None:
@@ -309,18 +288,6 @@ def test_groups_show_their_ids_and_what_changed(engine: Engine, project: int) ->
     assert re.fullmatch(r"- \*\*g1\*\* divided; .* g3: 4 → 2 texts .*: left-2, left-3", divided)
     assert re.fullmatch(r"- \*\*g2\*\* made .* 2 texts .*: left-6, left-7", first[0])
     assert first[1].startswith("- **g1** made of 4")
-
-
-def test_the_question_can_be_declined_and_may_have_no_point(engine: Engine, project: int) -> None:
-    explore(engine, project, 2, SCORED)
-    ids, page = item_ids(engine, project), open_connected()
-    key = f"group_{project}_{ids[0]}_4"
-    page.button(key=f"{key}_ask").click().run()
-    page.button(key=f"{key}_no").click().run()
-    assert labels(engine, project) == [] and f"{key}_ask" in keys(page)
-    explore(engine, project, 2, [(6, 7, 0.9)])
-    page = open_page("Groups")
-    assert f"group_{project}_{ids[6]}_2_ask" not in keys(page) and "nothing to answer" in captions(page)
 
 
 def test_mistakes_and_missed_positives(engine: Engine, project: int) -> None:

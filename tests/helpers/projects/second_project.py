@@ -17,7 +17,7 @@ from allpairs.annotate.features.archives import project_import
 from allpairs.annotate.features.download import routes as download_routes
 from allpairs.annotate.features.experiments import adopt_encoder, experiments
 from allpairs.annotate.features.explore import search
-from allpairs.annotate.features.groups import groups
+from allpairs.annotate.features.groups import decide
 from allpairs.annotate.features.label import end_audit, own_answers, pair_reason, pick_pair, queue
 from allpairs.annotate.features.labels.import_labels import Choices, import_labels
 from allpairs.annotate.features.papers import mined_pairs, mined_sample, runs, suggested_questions
@@ -148,8 +148,13 @@ THERE: Acts = {
         L, lambda a: own_answers.correct(a.engine, a.other.id, WHO, a.other.answer, AnswerKind.NEGATIVE)
     ),
     "pick_pair.pick": (L, lambda a: pick_pair.pick(a.engine, a.other.id, WHO, a.other.free, 0.5, None)),
-    "groups.answer_group": (L, lambda a: groups.answer_group(a.engine, a.other.id, WHO, [*a.other.free])),
-    "groups.undo_group_answer": (L, lambda a: groups.undo_group_answer(a.engine, a.other.id, WHO, "group-x")),
+    "decide.merge_groups": (
+        L, lambda a: decide.merge_groups(a.engine, a.other.id, WHO, a.other.free[:1], a.other.free[1:])
+    ),
+    "decide.keep_apart": (
+        L, lambda a: decide.keep_apart(a.engine, a.other.id, WHO, a.other.free[:1], a.other.free[1:])
+    ),
+    "decide.undo_last_act": (L, lambda a: decide.undo_last_act(a.engine, a.other.id, WHO)),
     "rating_studies.store_rating": (
         L, lambda a: rating_studies.store_rating(a.engine, a.other.id, a.other.unit, WHO, GOOD)
     ),
@@ -325,11 +330,11 @@ HERE: Acts = {
         NOWHERE,
         lambda a: pick_pair.pick(a.engine, a.mine.id, WHO, (a.mine.free[0], a.other.free[1]), 0.5, None),
     ),
-    "groups.answer_group: texts": (
-        NOWHERE, lambda a: groups.answer_group(a.engine, a.mine.id, WHO, [*a.other.free])
+    "decide.confirm_group: texts": (
+        NOWHERE, lambda a: decide.confirm_group(a.engine, a.mine.id, WHO, [*a.other.free])
     ),
-    "groups.open_group_pairs: texts": (
-        NOWHERE, lambda a: groups.open_group_pairs(a.engine, a.mine.id, [*a.other.free])
+    "decide.merge_groups: texts": (
+        NOWHERE, lambda a: decide.merge_groups(a.engine, a.mine.id, WHO, a.other.free[:1], a.other.free[1:])
     ),
     "disagreements.settle: a pair": (
         NOWHERE, lambda a: disagreements.settle(a.engine, a.mine.id, WHO, case(a), AnswerKind.NEGATIVE)

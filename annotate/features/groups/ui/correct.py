@@ -73,7 +73,7 @@ def _group(project_id: int, groups: Sequence[OpenGroup], place: int, decides: bo
         rows = [row for part in shown for row in part.rows]
         page_rows = _page_of(project_id, group, rows)
         ticked = _ticked(project_id, group) if group.number is not None else set()
-        st.html(group_table(shown[0].columns, page_rows, ticked))
+        st.html(rows_as_table(shown[0].columns, page_rows, ticked))
         st.caption(SIGNS_IN_WORDS)
         if decides and group.number is not None:
             _ticks(project_id, group, page_rows, ticked)
@@ -101,7 +101,7 @@ def _page_of(project_id: int, group: OpenGroup, rows: list[GroupRow]) -> list[Gr
     return page_rows if page == 1 else [rows[0], *page_rows]
 
 
-def group_table(columns: Sequence[str], rows: Sequence[GroupRow], ticked: set[int]) -> str:
+def rows_as_table(columns: Sequence[str], rows: Sequence[GroupRow], ticked: set[int]) -> str:
     """Return the rows as HTML, each cell marked where it differs from that of the first row."""
     letters = _letters(rows)
     head = "".join(f"<th scope='col' style='{CELL}'>{escape(name)}</th>" for name in ("", "id", *columns))

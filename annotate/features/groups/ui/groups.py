@@ -1,4 +1,4 @@
-"""Groups of texts that matches and answers make, on the page Explore, and the button that labels a whole group."""
+"""Groups of texts that matches and answers make, on the page Explore."""
 
 import streamlit as st
 
@@ -14,7 +14,6 @@ from allpairs.annotate.features.groups import kept_groups
 from allpairs.annotate.features.groups.groups import Answered, ItemGroups
 from allpairs.annotate.features.groups.ui.kept_groups import news, what_would_change
 from allpairs.annotate.features.label.ui.pair_view import pair_rows
-from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.jobs.prepared import (
     ExploredRound,
     Scored,
@@ -26,25 +25,23 @@ from allpairs.annotate.kit.jobs.prepared import (
 from allpairs.annotate.kit.text.formatting import beginning, literal
 from allpairs.annotate.kit.text.measures import counted, score_in_words
 from allpairs.annotate.kit.ui.clusterings import choose_clustering
-from allpairs.annotate.kit.ui.state import annotator, engine, may
+from allpairs.annotate.kit.ui.state import engine
 from allpairs.db.domain import Clustering
-from allpairs.db.errors import InputError
 from allpairs.db.projects.items import identifiers_of, item_texts
 from allpairs.db.schema.engine import reading
 from allpairs.learner.light.groups.description import Changes
 
 PAGE_SIZE = 10  # groups on one page
-TEXTS = 50  # of a group that are shown, as many as one click can label
+TEXTS = 50  # of a group that are shown
 LARGEST = "Largest first"
 LOOSEST = "Least coherent first"
 WEAKEST = "Weakest link first"
-LAST_ACT = "last_group"  # in the session: the group chosen last, and the outcome
 EXPLANATION = (
     "Matches and people's answers form groups; the most central text comes first. *Coherence* is the share of a "
     "group's pairs that match: 1 if all do, low in a chain. The *weakest link* is the match of the lowest score that "
-    "holds the group together: if it is wrong, it has joined two groups."
+    "holds the group together: if it is wrong, it has joined two groups. Correct the project's groups on the page "
+    "“Clean list”."
 )
-SURE = "Each is stored as your answer “yes” and used for training."
 
 
 @st.fragment
@@ -59,7 +56,6 @@ def groups_view(project_id: int, round_: ExploredRound) -> None:
     answered = answered_now(round_, scored)
     above = grouping.matches_at(scored, threshold, answered)
     expectation(round_, scored, above, threshold)
-    _undo(project_id)
     if not len(above) and not answered.several:
         st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
@@ -136,78 +132,3 @@ def _group(
         if weakest is not None:
             with st.expander(f"Weakest link: {score_in_words(weakest.score, weakest.p)}"):
                 pair_rows(project_id, [(weakest, "")])
-        if len(items) > 1:
-            _answer(project_id, items)
-
-
-def _answer(project_id: int, items: list[int]) -> None:
-    """Draw the button that labels all pairs of the group, and its confirmation."""
-    if not may(Right.LABEL, project_id):
-        return
-    key = f"group_{project_id}_{min(items)}_{len(items)}"
-    number, problem = _left(project_id, items)
-    acted, outcome = st.session_state.get(LAST_ACT, ("", ""))
-    if acted == key and outcome:
-        st.caption(literal(outcome))
-    if not number:
-        st.caption(literal(problem))
-        return
-    if not st.session_state.get(f"{key}_asked"):
-        label = "Label all pairs as matches"
-        icon = ":material/done_all:"
-        st.button(label, key=f"{key}_ask", icon=icon, type="tertiary", on_click=_ask, args=(key,))
-        return
-    st.write(f"Answer {counted(number, 'unlabelled pair')} with yes? {SURE}")
-    with st.container(horizontal=True):
-        yes = f"Answer {counted(number, 'pair')} with yes"
-        arguments = (key, project_id, annotator(), items)
-        st.button(yes, key=f"{key}_yes", type="primary", on_click=_store, args=arguments)
-        st.button("Cancel", key=f"{key}_no", on_click=_close, args=(key, ""))
-
-
-def _left(project_id: int, items: list[int]) -> tuple[int, str]:
-    """Return how many pairs of the group can be answered, and if none, why."""
-    try:
-        number = len(grouping.open_group_pairs(engine(), project_id, items))
-    except InputError as problem:
-        return 0, f"Its pairs cannot be answered at once: {problem}."
-    return number, "" if number else "There is nothing to answer: its pairs are labelled, or reserved for evaluation."
-
-
-def _ask(key: str) -> None:
-    st.session_state[f"{key}_asked"] = True
-
-
-def _store(key: str, project_id: int, annotator_name: str, items: list[int]) -> None:
-    try:
-        number = grouping.answer_group(engine(), project_id, annotator_name, items)
-        _close(key, f"{counted(number, 'pair')} answered with yes.")
-    except InputError as problem:
-        _close(key, f"Nothing was answered: {problem}.")
-
-
-def _close(key: str, outcome: str) -> None:
-    st.session_state[f"{key}_asked"] = False
-    st.session_state[LAST_ACT] = key, outcome
-
-
-def _undo(project_id: int) -> None:
-    """Draw the button that undoes this annotator's last group."""
-    last = grouping.last_act(engine(), project_id, annotator())
-    if last is None:
-        return
-    act, number = last
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Undo",
-            key="undo_group",
-            icon=":material/undo:",
-            on_click=_take_back,
-            args=(project_id, annotator(), act),
-        )
-        st.caption(f"Your last group: {counted(number, 'pair')} answered with yes.")
-
-
-def _take_back(project_id: int, annotator_name: str, act: str) -> None:
-    grouping.undo_group_answer(engine(), project_id, annotator_name, act)
-    st.session_state[LAST_ACT] = "", ""

@@ -22,7 +22,6 @@ from allpairs.annotate.features.label.pick_pair import pick, why_not
 from allpairs.annotate.features.label.queue import record, serve
 from allpairs.annotate.frame.access.transactions import Refused
 from allpairs.annotate.kit.jobs import open_jobs, prepared
-from allpairs.annotate.kit.jobs import requests as jobs
 from allpairs.annotate.kit.jobs.prepared import (
     ExploredRound,
     Known,
@@ -285,51 +284,6 @@ def test_groups_of_two_lists_pair_left_with_right() -> None:
     assert (groups.size.tolist(), groups.pairs.tolist(), groups.matches.tolist()) == ([4], [4], [3])
     one = groups_of_matches(StoredModel(), matches, 0.5, Kind.BIPARTITE, none, Clustering.ONE_TO_ONE)
     assert one.groups.size.tolist() == [2, 2] and one.changes == Changes(0, 1, 0)
-
-
-def test_a_group_is_answered_at_once_and_undone(engine: Engine, project: int, found: ExploredRound) -> None:
-    ids = item_ids(engine, project)
-    items = [ids[i] for i in (0, 1, 2, 6, 7)]
-    answer(engine, project, (ids[0], ids[2]), NEGATIVE, "bo")
-    assert exploring_groups.open_group_pairs(engine, project, items) == [(ids[0], ids[1]), (ids[1], ids[2])]
-    assert exploring_groups.last_act(engine, project, "ada") is None
-    assert exploring_groups.answer_group(engine, project, "ada", items) == 2
-    with reading(engine) as session:
-        labels = {(one.left_id, one.right_id): (one.answer, one.annotator) for one in current_labels(session, project)}
-    assert labels == {
-        (ids[0], ids[2]): (NEGATIVE, "bo"), (ids[0], ids[1]): (POSITIVE, "ada"), (ids[1], ids[2]): (POSITIVE, "ada")
-    }  # fmt: skip
-    with pytest.raises(InputError, match="labelled already or belong"):
-        exploring_groups.answer_group(engine, project, "ada", items)
-    answer(engine, project, (ids[1], ids[2]), NEGATIVE)  # thought better of it: the undo leaves that alone
-    act, number = exploring_groups.last_act(engine, project, "ada") or ("", 0)
-    assert number == 1 and exploring_groups.last_act(engine, project, "bo") is None
-    for _ in range(2):
-        exploring_groups.undo_group_answer(engine, project, "ada", act)
-    assert exploring_groups.last_act(engine, project, "ada") is None
-    with reading(engine) as session:
-        assert labels_of(session, project, [(ids[0], ids[1]), (ids[1], ids[2])]) == {(ids[1], ids[2]): NEGATIVE}
-
-
-def test_a_group_that_completes_the_batch_asks_for_the_next(engine: Engine, project: int, found: ExploredRound) -> None:
-    make_round(engine, project, 1)
-    ids = item_ids(engine, project)
-    exploring_groups.answer_group(engine, project, "ada", ids[:3])
-    job = open_jobs.read_newest_job(engine, project)
-    assert job is not None and job.kind == jobs.NEXT_ROUND
-
-
-def test_large_groups_are_not_answered_at_once(engine: Engine, home: Path) -> None:
-    project_id = make_project(engine, [f"text {i}" for i in range(46)])
-    for items, what in ((item_ids(engine, project_id), "1,035 pairs"), (list(range(1001)), "1,001 texts")):
-        with pytest.raises(InputError, match=f"{what}, but at most 1,000"):
-            exploring_groups.open_group_pairs(engine, project_id, items)
-
-
-def test_groups_of_two_lists_are_answered_left_with_right(engine: Engine, home: Path) -> None:
-    project_id = make_project(engine, ["a", "b"], ["c", "d"], evaluation=1)
-    ids = item_ids(engine, project_id)
-    assert exploring_groups.open_group_pairs(engine, project_id, ids) == [(ids[0], ids[2]), (ids[0], ids[3])]
 
 
 def test_the_pairs_that_changed_most(engine: Engine, project: int, found: ExploredRound) -> None:
