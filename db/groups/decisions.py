@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
@@ -16,6 +16,7 @@ from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.stable_groups import sides_of
 from allpairs.db.schema.tables import Answer, Item, PairDecision, PairLabel, now
 
+BEFORE_ALL = datetime(1970, 1, 1, tzinfo=UTC)
 IMPORT = "import"  # begins the names of acts that came from a file
 
 
@@ -129,6 +130,13 @@ def decisions_state(session: Session, project_id: int) -> tuple[int, int]:
     query = select(func.coalesce(func.max(PairDecision.id), 0), undone).where(PairDecision.project_id == project_id)
     last, count = session.execute(query).one()
     return last, count
+
+
+def newest_decision(session: Session, project_id: int) -> datetime:
+    """Return when somebody decided of a group last, or undid it; a time before all decisions without any."""
+    last = func.max(PairDecision.at), func.max(PairDecision.undone_at)
+    times = session.execute(select(*last).where(PairDecision.project_id == project_id)).one()
+    return max((time for time in times if time is not None), default=BEFORE_ALL)
 
 
 def add_decisions(session: Session, project_id: int, who: str, act: str, decisions: Mapping[Pair, bool]) -> None:

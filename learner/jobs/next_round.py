@@ -11,6 +11,7 @@ from dbos import DBOS, EnqueueOptions
 from sqlalchemy import func, select
 
 from allpairs.db.domain import DesignKind, batch_size_of
+from allpairs.db.groups.decisions import newest_decision
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
@@ -21,7 +22,7 @@ from allpairs.db.projects.queues import queue_of, served_queues
 from allpairs.db.projects.stable_groups import MatchesArguments
 from allpairs.db.raters.rows import rater_at_work
 from allpairs.db.schema.engine import reading, writing
-from allpairs.db.schema.tables import Answer, Job, Round, StoredModel, Task, now
+from allpairs.db.schema.tables import Answer, Job, Round, StoredModel, Task
 from allpairs.learner.jobs.audit.draw_pairs import draw_audit_pairs
 from allpairs.learner.jobs.audit.measure import is_audited, measure_models
 from allpairs.learner.jobs.data.evaluation_snapshot import take_snapshot
@@ -78,7 +79,7 @@ def make_plan(project_id: int) -> Plan:
         has_base = matcher_of(session, project_id, 0) is not None
         cutoff = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
         data = read_project(session, project_id)
-        as_of = now()
+        as_of = newest_decision(session, project_id)
         labelled = read_labels(session, project_id, data, cutoff, as_of)
         teaching = teaching_of(session, project_id, data.settings.rater_use)
         verdicts = read_verdicts(session, teaching, data, with_implied(labelled, data), cutoff) if teaching else None
