@@ -3,6 +3,7 @@
 import streamlit as st
 
 from allpairs.annotate.features.clean.ui.clean_list import draw_clean_list
+from allpairs.annotate.features.groups.ui.correct import correct_groups
 from allpairs.annotate.kit.text.formatting import literal
 from allpairs.annotate.kit.ui.state import current_project, engine
 
@@ -16,6 +17,7 @@ def main() -> None:
         return
     st.caption(literal(project.name))
     draw_clean_list(project)
+    correct_groups(project.id)
 
 
 main()

@@ -111,7 +111,7 @@ PACKAGES = {
     "annotate.kit.jobs": "",
     "annotate.kit.ui": "kit.charts kit.jobs kit.text kit.uploads",
     "annotate.features.archives": "features.projects",
-    "annotate.features.clean": "features.projects features.quality",
+    "annotate.features.clean": "features.groups features.projects features.quality",
     "annotate.features.clean.ui": "features.download",
     "annotate.features.download": (
         "features.archives features.clean features.labels features.papers features.publish features.quality "
@@ -160,8 +160,8 @@ PACKAGES = {
     ),
     "annotate.cli": (
         "demo features.archives features.clean features.groups features.labels features.projects features.publish "
-        "features.raters features.team features.texts features.webhooks frame.access kit.command_output kit.jobs kit.text "
-        "allpairs.program db"
+        "features.raters features.team features.texts features.webhooks frame.access kit.command_output kit.jobs "
+        "kit.text allpairs.program db"
     ),
     "annotate.shell": (
         "features.label features.projects features.projects.ui features.review.ui frame.access frame.language "

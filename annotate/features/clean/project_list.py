@@ -6,22 +6,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow.parquet
 from pydantic import Field
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
+from allpairs.annotate.features.groups.confirmed import sure_groups
 from allpairs.annotate.kit.api import ApiInput
-from allpairs.annotate.kit.jobs.prepared import probability
 from allpairs.db.corpus.files import FileFormat
 from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
-from allpairs.db.files.artifacts import held
 from allpairs.db.projects.lists import current_list, rows_of_list
-from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.projects.stable_groups import group_id
-from allpairs.db.results.matches import GROUPS, folder_of_matches, read_matches
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import GroupedItem, Identifier, ListRow
 from allpairs.learner.light.clean.files import TABLES, write_clean_list
@@ -120,30 +115,8 @@ def groups_of_rows(session: Session, project_id: int, side: Side) -> dict[int, R
         .where(GroupedItem.number.is_not(None) | Identifier.item_id.in_(several))
         .order_by(ListRow.place)
     )
-    sure = _weakest_links(session, project_id)
+    sure = sure_groups(session, project_id)
     return {
-        place: RowGroup(f"equal{item}", 1.0)
-        if number is None
-        else RowGroup(group_id(number), sure.get(group_id(number)))
+        place: RowGroup(f"equal{item}", 1.0) if number is None else RowGroup(group_id(number), sure.get(number))
         for place, item, number in session.execute(query)
     }
-
-
-def _weakest_links(session: Session, project_id: int) -> dict[str, float]:
-    """Return the probability of the weakest link of each group, where the last search for matches made it.
-
-    It is 1 where people's answers or equal texts hold the group together.
-    """
-    matches = read_matches(project_id)
-    if matches is None or matches.changed is None:
-        return {}
-    matcher = matcher_of(session, project_id, matches.matcher)
-    source = folder_of_matches(project_id) / GROUPS
-    with held(source):
-        if matcher is None or not source.is_file():
-            return {}
-        table = pyarrow.parquet.read_table(source, columns=["group_id", "weakest"])
-    p = probability(matcher, table["weakest"].to_numpy())
-    if p is None:
-        return {}
-    return dict(zip(table["group_id"].to_pylist(), np.nan_to_num(p, nan=1.0).tolist(), strict=True))

@@ -5,27 +5,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import comb
 
-import numpy as np
-import pyarrow.parquet
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from allpairs.annotate.features.groups.confirmed import (
+    confirmed_groups,
+    group_sizes,
+    matches_table,
+    weakest_links,
+)
 from allpairs.annotate.features.groups.group_table import GroupRow, kept_first
-from allpairs.annotate.kit.jobs.prepared import probability
 from allpairs.db.corpus.fields import Aligned, aligned, joined_values
 from allpairs.db.domain import Side
-from allpairs.db.files.artifacts import held
 from allpairs.db.groups.decisions import decided_pairs, decisions_state, known_by_decisions
 from allpairs.db.groups.links import Pair, TextLinks
 from allpairs.db.groups.regroup import group_numbers, present_texts, with_groups_of
 from allpairs.db.projects.items import chunks, identifiers_of, items_by_identifier, items_with
 from allpairs.db.projects.lists import current_list
-from allpairs.db.projects.matchers import matcher_of
 from allpairs.db.projects.records import aligned_columns
 from allpairs.db.projects.stable_groups import group_id, newest_change, newest_update, texts_in_groups
-from allpairs.db.results.matches import GROUPS, NEAR, folder_of_matches, read_matches
+from allpairs.db.results.matches import GROUPS, NEAR, read_matches
 from allpairs.db.schema.engine import reading
-from allpairs.db.schema.tables import GroupedItem, Item, ListRow
+from allpairs.db.schema.tables import Item, ListRow
 
 SECONDS = 4  # that a look at a group takes, about
 MOST_NEAR = 20  # near misses that are asked at a time
@@ -67,9 +68,9 @@ def read_group_work(engine: Engine, project_id: int) -> GroupWork | None:
         if newest_update(session, project_id) is None:
             return None
         links = TextLinks(decided_pairs(session, project_id))
-        sizes = _sizes(session, project_id)
-        confirmed = _confirmed(session, project_id, links, sizes)
-        p = _weakest_links(session, project_id)
+        sizes = group_sizes(session, project_id)
+        confirmed = confirmed_groups(session, project_id)
+        p = weakest_links(session, project_id)
         numbers = sorted(sizes.keys() - confirmed, key=lambda number: (p.get(number, 0.0), number))
         open_groups = [OpenGroup(number, (), p.get(number)) for number in numbers]
         near = [OpenGroup(None, pair, chance) for pair, chance in _near_misses(session, project_id)]
@@ -77,48 +78,9 @@ def read_group_work(engine: Engine, project_id: int) -> GroupWork | None:
     return GroupWork([*open_groups, *near], len(sizes), precision)
 
 
-def _sizes(session: Session, project_id: int) -> dict[int, int]:
-    """Return how many texts each group has that has several; withdrawn ones do not count."""
-    query = select(GroupedItem.number, func.count()).join(Item, Item.id == GroupedItem.item_id)
-    query = query.where(GroupedItem.project_id == project_id, Item.withdrawn_at.is_(None))
-    return dict(session.execute(query.group_by(GroupedItem.number).having(func.count() > 1)).tuples().all())
-
-
-def _confirmed(session: Session, project_id: int, links: TextLinks, sizes: dict[int, int]) -> set[int]:
-    """Return the groups all of whose texts people have joined."""
-    decided = {item for pair in decided_pairs(session, project_id) for item in pair}
-    numbers = group_numbers(session, project_id, present_texts(session, project_id, decided))
-    counts = Counter((number, links.root(item)) for item, number in numbers.items() if number is not None)
-    return {number for (number, _), count in counts.items() if count == sizes.get(number)}
-
-
-def _weakest_links(session: Session, project_id: int) -> dict[int, float]:
-    """Return the probability of the weakest link of each group, where the last search for matches found it."""
-    table = _table(project_id, GROUPS, ["group_id", "weakest"])
-    matches = read_matches(project_id)
-    matcher = matcher_of(session, project_id, matches.matcher) if matches else None
-    if table is None or matcher is None:
-        return {}
-    p = probability(matcher, table["weakest"].to_numpy())
-    if p is None:
-        return {}
-    numbers = [int(name[1:]) for name in table["group_id"].to_pylist()]
-    return dict(zip(numbers, np.nan_to_num(p, nan=1.0).tolist(), strict=True))
-
-
-def _table(project_id: int, file: str, columns: list[str]) -> pyarrow.Table | None:
-    """Return these columns of a file of the last search, if it made the project's groups."""
-    matches = read_matches(project_id)
-    source = folder_of_matches(project_id) / file
-    with held(source):
-        if matches is None or matches.changed is None or not source.is_file():
-            return None
-        return pyarrow.parquet.read_table(source, columns=columns)
-
-
 def _near_misses(session: Session, project_id: int) -> list[tuple[Pair, float]]:
     """Return pairs just below the threshold of which nobody has decided, and their probabilities, highest first."""
-    table = _table(project_id, NEAR, ["left_id", "right_id", "p"])
+    table = matches_table(project_id, NEAR, ["left_id", "right_id", "p"])
     if table is None:
         return []
     pairs = list(zip(table["left_id"].to_pylist(), table["right_id"].to_pylist(), strict=True))
@@ -136,7 +98,7 @@ def _near_misses(session: Session, project_id: int) -> list[tuple[Pair, float]]:
 
 def _precision(session: Session, project_id: int, links: TextLinks) -> float | None:
     """Return the share of the last search's pairs in groups that people say are the same; all were looked at."""
-    table = _table(project_id, GROUPS, ["group_id", "side", "id"])
+    table = matches_table(project_id, GROUPS, ["group_id", "side", "id"])
     if table is None:
         return None
     named = {side: items_by_identifier(session, project_id, side) for side in Side}
