@@ -60,7 +60,7 @@ def body_of(operation: str, task_id: int = 1) -> dict[str, Any] | None:
         "withdraw_texts": {"ids": ["left-0"]},
         "set_rater": {"name": "another", "url": "http://localhost:1/v1", "model": "m"}, "run_rater": {"pairs": 3},
         "resume_rater": {}, "end_rater": {},
-        "decide": {"decisions": [{"id1": "left-0", "id2": "left-1", "same": False}]},
+        "decide": {"decisions": []},
     }  # fmt: skip
     return bodies.get(operation)
 

@@ -8,7 +8,6 @@ from pydantic import Field
 from allpairs.annotate.features.groups.decision_files import links_of_project, store_links
 from allpairs.annotate.features.groups.kept_groups import KeptGroupChange, KeptGroupPage, read_changes, read_groups
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.frame.access.transactions import acting
 from allpairs.annotate.kit.api import PROJECT_PATH, ApiInput, ApiOutput, Call, Operation, PageRequest
 from allpairs.db.corpus.cells import TableRow
 from allpairs.db.domain import Scope
@@ -53,7 +52,7 @@ class LinkDetails(ApiInput):
 class LinksRequest(ApiInput):
     """Decisions to store, all or none."""
 
-    decisions: list[LinkDetails] = Field(min_length=1, max_length=10_000)
+    decisions: list[LinkDetails] = Field(max_length=10_000)
 
 
 class StoredLink(ApiOutput):
@@ -90,8 +89,8 @@ def decide(call: Call, request: LinksRequest) -> LinksReceipt:
     rows = [
         TableRow(number, (link.id1, link.id2, str(int(link.same)))) for number, link in enumerate(request.decisions, 1)
     ]
-    with acting(call.engine, Right.CHANGE, call.project_id) as session:
-        return LinksReceipt(stored=store_links(session, call.project_id, Path("decisions"), rows, call.annotator))
+    stored = store_links(call.engine, call.project_id, Path("decisions"), rows, call.annotator)
+    return LinksReceipt(stored=stored)
 
 
 DECISIONS = f"{PROJECT_PATH}/decisions"

@@ -76,14 +76,17 @@ def import_decisions(engine: Engine, project: str, path: Path) -> int:
     columns = ("id1", "id2", "same", *present_columns(["who"], names, path.name))
     with reading(engine) as session:
         project_id = project_for(session, Right.CHANGE, project).id
-    rows = list(read_rows(path, columns, optional=("who",)))
+    return store_links(engine, project_id, path, list(read_rows(path, columns, optional=("who",))))
+
+
+def store_links(engine: Engine, project_id: int, path: Path, rows: Sequence[TableRow], who: str = IMPORTED) -> int:
+    """Store the rows, of a file or as if of one, as decisions; return how many. Raises InputError as above."""
     with acting(engine, Right.CHANGE, project_id) as session:
-        return store_links(session, project_id, path, rows)
+        lock_answers(session, project_id)
+        return _store(session, project_id, path, rows, who)
 
 
-def store_links(session: Session, project_id: int, path: Path, rows: Sequence[TableRow], who: str = IMPORTED) -> int:
-    """Store the rows as decisions, and let the groups agree with them; return how many pairs. Raises InputError."""
-    lock_answers(session, project_id)
+def _store(session: Session, project_id: int, path: Path, rows: Sequence[TableRow], who: str) -> int:
     decisions: dict[Pair, tuple[bool, str, int]] = {}
     ids = _ids(session, project_id)
     for row in rows:

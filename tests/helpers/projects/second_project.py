@@ -17,7 +17,7 @@ from allpairs.annotate.features.archives import project_import
 from allpairs.annotate.features.download import routes as download_routes
 from allpairs.annotate.features.experiments import adopt_encoder, experiments
 from allpairs.annotate.features.explore import search
-from allpairs.annotate.features.groups import decide
+from allpairs.annotate.features.groups import decide, decision_files
 from allpairs.annotate.features.label import end_audit, own_answers, pair_reason, pick_pair, queue
 from allpairs.annotate.features.labels.import_labels import Choices, import_labels
 from allpairs.annotate.features.papers import mined_pairs, mined_sample, runs, suggested_questions
@@ -131,6 +131,12 @@ def texts_file(a: Asking) -> change_texts.TextFile:
     return change_texts.TextFile(path)
 
 
+def links_file(a: Asking) -> Path:
+    path = a.files / "links.csv"
+    path.write_text("id1,id2,same\nleft-0,right-0,1\n")
+    return path
+
+
 def small() -> Corpus:
     items = [CorpusItem((text,), Side.LEFT, text, Split.TRAIN) for text in ("a", "b")]
     return Corpus(Kind.SYMMETRIC, items, [])
@@ -148,6 +154,14 @@ THERE: Acts = {
         L, lambda a: own_answers.correct(a.engine, a.other.id, WHO, a.other.answer, AnswerKind.NEGATIVE)
     ),
     "pick_pair.pick": (L, lambda a: pick_pair.pick(a.engine, a.other.id, WHO, a.other.free, 0.5, None)),
+    "decide.confirm_group": (L, lambda a: decide.confirm_group(a.engine, a.other.id, WHO, a.other.matched)),
+    "decide.split_group": (
+        L, lambda a: decide.split_group(a.engine, a.other.id, WHO, a.other.matched, a.other.matched[1:])
+    ),
+    "decision_files.import_decisions": (
+        C, lambda a: decision_files.import_decisions(a.engine, a.other.name, links_file(a))
+    ),
+    "decision_files.store_links": (C, lambda a: decision_files.store_links(a.engine, a.other.id, a.files, [])),
     "decide.merge_groups": (
         L, lambda a: decide.merge_groups(a.engine, a.other.id, WHO, a.other.free[:1], a.other.free[1:])
     ),

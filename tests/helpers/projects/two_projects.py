@@ -35,7 +35,7 @@ from allpairs.db.schema.tables import (
     Task,
     TextChange,
 )  # fmt: skip
-from tests.helpers.factories import make_project, make_round
+from tests.helpers.factories import make_groups, make_project, make_round
 from tests.helpers.figures.measured import add_job, write_model_folder
 from tests.helpers.people import START
 from tests.helpers.projects.pipelines import make_study, write_began
@@ -151,6 +151,7 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
     matches.mkdir()
     for file in (PAIRS_FILE, GROUPS):
         pyarrow.parquet.write_table(pyarrow.table({"id1": ["a"], "id2": ["b"], "id": ["a"]}), matches / file)
+    make_groups(engine, project_id, [found.matched])
     return found
 
 

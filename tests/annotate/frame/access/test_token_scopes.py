@@ -83,7 +83,7 @@ def test_all_scopes_allow_no_more_than_the_role(engine: Engine, project: int) ->
         "labels", "metrics", "list_jobs", "start_job", "job", "cancel_job", "list_webhooks", "add_webhook",
         "delete_webhook", "list_deliveries", "match", "publish", "end_publication", "list_publications", "groups",
         "group_changes", "change_texts", "text_changes", "undo_texts", "withdraw_texts",
-        "show_rater", "set_rater", "run_rater", "resume_rater", "end_rater", "verdicts",
+        "show_rater", "set_rater", "run_rater", "resume_rater", "end_rater", "verdicts", "decisions", "decide",
     }  # fmt: skip
 
 
