@@ -201,7 +201,7 @@ def _read(project: Project, source: TextFile, progress: Progress) -> tuple[Stagi
         raise InputError(f"{project.name!r} has one list: leave the side out")
     columns = source.columns or Columns("id", _names(project, source.side))
     if source.act == Act.WITHDRAW:
-        return _identifiers(source.path, columns.id), ()
+        return _identifiers(source.path, columns), ()
     if (several := len(_names(project, source.side))) > 1 and len(columns.texts) != several:
         names = ", ".join(_names(project, source.side))
         raise InputError(f"the texts of {project.name!r} have {several} columns: name a column for each of {names}")
@@ -213,15 +213,15 @@ def _read(project: Project, source: TextFile, progress: Progress) -> tuple[Stagi
     return items, tuple(notes)
 
 
-def _identifiers(path: Path, column: str) -> list[str]:
+def _identifiers(path: Path, columns: Columns) -> list[str]:
     rows: dict[str, int] = {}
-    for number, values in read_rows(path, (column,)):
+    for number, values in read_rows(path, (columns.id,), stated=columns.stated):
         name = values[0].strip()
         if not name:
-            raise bad("the id is empty; give every row an id", path, number, column)
+            raise bad("the id is empty; give every row an id", path, number, columns.id)
         before = rows.setdefault(same_id(name), number)
         if before != number:
-            raise bad(f"the id {name!r} is already in row {before}; remove one of the rows", path, number, column)
+            raise bad(f"the id {name!r} is already in row {before}; remove one of the rows", path, number, columns.id)
     return list(rows)
 
 

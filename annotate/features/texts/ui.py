@@ -12,10 +12,10 @@ from allpairs.annotate.features.texts.change_texts import TITLES, Act, Outcome, 
 from allpairs.annotate.kit.text.formatting import literal, sentence
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.errors import told
+from allpairs.annotate.kit.ui.shown_file import ShownFile, show_file
 from allpairs.annotate.kit.ui.state import engine
 from allpairs.annotate.kit.ui.upload import chosen_file
 from allpairs.db.corpus.corpus import Columns
-from allpairs.db.corpus.files import column_names
 from allpairs.db.domain import Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.schema.tables import Project
@@ -56,14 +56,15 @@ def texts_section(project: Project) -> None:
     path = chosen_file("change_texts")
     if path is not None and act is not None:
         with told():
-            source = _source(project, path, act, side)
-            _check(project, source)
+            file = show_file(path)
+            if file.names:
+                _check(project, _source(project, path, file, act, side))
     _changes(project)
 
 
-def _source(project: Project, path: Path, act: Act, side: Side) -> TextFile:
-    """Draw the choice of columns, and return the file with them. Raises InputError if it cannot be read."""
-    names = column_names(path)
+def _source(project: Project, path: Path, file: ShownFile, act: Act, side: Side) -> TextFile:
+    """Draw the choice of columns, and return the file with them."""
+    names = file.names
     columns = change_texts.text_columns(engine(), project.id, side)
     with st.container(horizontal=True):
         id_column = st.selectbox("Column of ids", names, index=_place(names, "id"), key="texts_id")
@@ -76,7 +77,7 @@ def _source(project: Project, path: Path, act: Act, side: Side) -> TextFile:
             )
             for i, name in enumerate(columns if act == Act.ADD else ())
         ]
-    return TextFile(path, act, side, Columns(str(id_column), tuple(map(str, chosen)) or ("text",)))
+    return TextFile(path, act, side, Columns(str(id_column), tuple(map(str, chosen)) or ("text",), stated=file.stated))
 
 
 def _place(names: list[str], name: str, otherwise: int = 0) -> int:

@@ -8,8 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from allpairs.annotate.features.new_project.ui.contents import checked_files, show_findings
-from allpairs.annotate.features.new_project.ui.preview import ShownFile, show_file
 from allpairs.annotate.kit.text.formatting import literal
+from allpairs.annotate.kit.ui.shown_file import ShownFile, show_file
 from allpairs.annotate.kit.ui.upload import chosen_file
 from allpairs.annotate.kit.uploads import Findings, Source
 from allpairs.db.corpus.column_guess import guess_columns, guess_gold_columns
