@@ -94,12 +94,10 @@ def group_rows_of_list(
     layer = model.layer
     looked_at = min(least_score, ALIKE if layer is None else (LOWEST_P_LOGIT - layer.b) / layer.w)
     left, right, score = _scored_pairs(model, texts, looked_at, progress) if n > 1 else _nothing()
-    if layer is None:
-        links = Links(n, left, right, score).at_least(least_score)
-        group = clustered(links, Clustering.CONNECTED, least_score)
-    else:
-        links = Links(n, left, right, layer.probability(score))
-        group = clustered(links, Clustering.AVERAGE, float(layer.probability(np.array([least_score]))[0]))
+    # Without a trained model the score stands for p: the mean over the pairs of two groups keeps chains apart.
+    links = Links(n, left, right, score if layer is None else layer.probability(score))
+    least = least_score if layer is None else float(layer.probability(np.array([least_score]))[0])
+    group = clustered(links, Clustering.AVERAGE, least)
     groups = with_equal_texts(described(links, links.p, group), np.array(list(map(len, places)), dtype=np.int64))
     apart = groups.group_of_text[left] != groups.group_of_text[right]
     doubtful = int((apart | (groups.group_of_text[left] < 0)).sum())
