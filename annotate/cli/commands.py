@@ -11,7 +11,8 @@ from allpairs.annotate.features.archives import cli as archive
 from allpairs.annotate.features.clean.cli import clean_project
 from allpairs.annotate.features.groups.cli import decisions
 from allpairs.annotate.features.labels.cli import labels
-from allpairs.annotate.features.projects.cli import history, project
+from allpairs.annotate.features.projects.cli import project
+from allpairs.annotate.features.projects.history_cli import show_history
 from allpairs.annotate.features.publish.cli import publish_model
 from allpairs.annotate.features.raters.cli import rater
 from allpairs.annotate.features.team.cli import people
@@ -22,7 +23,7 @@ from allpairs.program import program
 app = program("Projects, labels and people, and the app in the browser.")
 project.command("export")(archive.export_to)
 project.command("import")(archive.import_from)
-project.command("history")(history)
+project.command("history")(show_history)
 project.command("clean")(clean_project)
 app.add_typer(project, name="project")
 app.add_typer(labels, name="labels")

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 
 from allpairs.db.corpus.corpus import MAX_ID, Columns
 from allpairs.db.corpus.field_kinds import guess_kind
+from allpairs.db.corpus.files import FileFormat, preview
 from allpairs.db.domain import FieldKind, Side
 
 Rows = Sequence[Sequence[str]]  # the values of the first rows
@@ -88,6 +90,19 @@ def guess_columns(names: Sequence[str], rows: Rows = (), side: Side = Side.LEFT)
     id_ = _id(columns)
     rest = [column for column in columns if column.name != id_] or columns
     return Columns(id_, _texts(rest, side) or (rest[0].name,))
+
+
+def columns_of_file(
+    path: Path, side: Side, id_: str | None, texts: Sequence[str] | None, stated: FileFormat, notes: list[str]
+) -> Columns:
+    """Return the columns of a list, guessed where they are None; note which are not compared. Raises InputError."""
+    head = preview(path, LOOKED_AT, stated)
+    guess = guess_columns(head.names, [row.values for row in head.rows], side)
+    id_ = ("id" if "id" in head.names else guess.id) if id_ is None else id_
+    compared = tuple(texts or (("text",) if "text" in head.names else guess.texts))
+    if left_out := [name for name in head.names if name not in (id_, *compared)]:
+        notes.append(f"{path.name}: not compared, but kept: {', '.join(left_out)}.")
+    return Columns(id_, compared, stated=stated)
 
 
 def guess_gold_columns(names: Sequence[str], rows: Rows = ()) -> tuple[str, str, str]:

@@ -10,7 +10,6 @@ import numpy as np
 import typer
 
 from allpairs.annotate.features.projects.database_query import write_query
-from allpairs.annotate.features.projects.history import NOBODY, changes, events
 from allpairs.annotate.features.projects.lifecycle import (
     BIN_TIME,
     archive_project,
@@ -32,15 +31,14 @@ from allpairs.annotate.features.projects.projects import (
 from allpairs.annotate.kit.command_output import Json, print_columns, print_json, progress_line, remark, upgraded_engine
 from allpairs.annotate.kit.jobs.requests import request_round
 from allpairs.annotate.kit.text.formatting import megabytes
-from allpairs.db.corpus.column_guess import LOOKED_AT, guess_columns
-from allpairs.db.corpus.corpus import Columns, Corpus, stage_corpus
+from allpairs.db.corpus.column_guess import columns_of_file
+from allpairs.db.corpus.corpus import Corpus, stage_corpus
 from allpairs.db.corpus.fields import count_long, note_on_long_texts
-from allpairs.db.corpus.files import FileFormat, preview
+from allpairs.db.corpus.files import FileFormat
 from allpairs.db.corpus.split import read_split, split_corpus
 from allpairs.db.domain import DEFAULT_ENCODER, LABELS, READ_TOKENS, FieldKind, Settings, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import checked_name
-from allpairs.db.schema.tables import Event
 from allpairs.program import group
 
 project = group("Create, list, copy, archive, export, import and delete projects.")
@@ -115,8 +113,8 @@ def create(
     notes: list[str] = []
     with TemporaryDirectory(prefix="allpairs-") as folder:
         path = write_query(left, query, Path(folder)) if query else Path(left)
-        columns = _columns(path, Side.LEFT, id_column, text_column, stated, notes)
-        right_columns = _columns(right, Side.RIGHT, id_column, text_column, stated, notes) if right else None
+        columns = columns_of_file(path, Side.LEFT, id_column, text_column, stated, notes)
+        right_columns = columns_of_file(right, Side.RIGHT, id_column, text_column, stated, notes) if right else None
         corpus = stage_corpus(path, columns, right, right_columns, gold, progress=progress_line, keeps_rows=True)
     corpus = _with_kinds(corpus, kind or [])
     if right is None and corpus.columns and len(corpus.columns.names[Side.LEFT]) > 1:
@@ -135,19 +133,6 @@ def create(
     for note in notes:
         remark(note)
     _print(project_summary(engine, name), as_json, {"notes": notes, "job": job})
-
-
-def _columns(
-    path: Path, side: Side, id_: str | None, texts: Sequence[str] | None, stated: FileFormat, notes: list[str]
-) -> Columns:
-    """Return the columns of a list, guessed where nobody names them; note which are not compared."""
-    look = preview(path, LOOKED_AT, stated)
-    guess = guess_columns(look.names, [row.values for row in look.rows], side)
-    id_ = ("id" if "id" in look.names else guess.id) if id_ is None else id_
-    compared = tuple(texts or (("text",) if "text" in look.names else guess.texts))
-    if left_out := [name for name in look.names if name not in (id_, *compared)]:
-        notes.append(f"{path.name}: not compared, but kept: {', '.join(left_out)}.")
-    return Columns(id_, compared, stated=stated)
 
 
 def _long(corpus: Corpus, encoder: str) -> str:
@@ -311,34 +296,3 @@ def delete(
     else:
         bin_project(engine, row.id)
         remark(f"it stays in the bin for {BIN_TIME.days} days; to restore it, run allpairs project restore")
-
-
-def history(
-    name: Annotated[str | None, typer.Argument(help="The project's name. [default: the whole installation]")] = None,
-    limit: Annotated[int, typer.Option(help="The most entries to show, the newest first.", min=1)] = 100,
-    as_json: Json = False,
-) -> None:
-    """Show who changed what and when in a project; without a project, in the installation.
-
-    Example: allpairs project history questions
-    """
-    engine = upgraded_engine()
-    past = events(engine, None if name is None else project_by_name(engine, name, in_bin=True).id, limit)
-    if as_json:
-        print_json([_as_dict(event) for event in past.events])
-        return
-    rows = (
-        (_time(event), event.who or NOBODY, event.kind, event.about, "; ".join(changes(event))) for event in past.events
-    )
-    print_columns(("when", "who", "what", "of", "change"), rows)
-    if past.total > limit:
-        remark(f"{past.total - limit:,} earlier entries are not shown: raise --limit")
-
-
-def _time(event: Event) -> str:
-    return f"{event.at:%Y-%m-%d %H:%M} UTC"
-
-
-def _as_dict(event: Event) -> dict[str, object]:
-    parts = {"who": event.who or None, "what": str(event.kind), "of": event.about, "old": event.old, "new": event.new}
-    return {"at": event.at.isoformat()} | parts
