@@ -1,7 +1,5 @@
 """How sure the project's groups are: by people who confirmed them, else by their weakest links."""
 
-from collections import Counter
-
 import numpy as np
 import pyarrow.parquet
 from sqlalchemy import func, select
@@ -13,8 +11,9 @@ from allpairs.db.groups.decisions import decided_pairs
 from allpairs.db.groups.links import TextLinks
 from allpairs.db.groups.regroup import group_numbers, present_texts
 from allpairs.db.projects.matchers import matcher_of
+from allpairs.db.projects.stable_groups import texts_in_groups
 from allpairs.db.results.matches import GROUPS, folder_of_matches, read_matches
-from allpairs.db.schema.tables import GroupedItem, Item
+from allpairs.db.schema.tables import GroupedItem
 
 
 def sure_groups(session: Session, project_id: int) -> dict[int, float]:
@@ -23,23 +22,20 @@ def sure_groups(session: Session, project_id: int) -> dict[int, float]:
 
 
 def group_sizes(session: Session, project_id: int) -> dict[int, int]:
-    """Return how many texts each group has that has several; withdrawn ones do not count."""
-    query = select(GroupedItem.number, func.count()).join(Item, Item.id == GroupedItem.item_id)
-    query = query.where(GroupedItem.project_id == project_id, Item.withdrawn_at.is_(None))
+    """Return how many texts each group has that has several."""
+    query = select(GroupedItem.number, func.count()).where(GroupedItem.project_id == project_id)
     return dict(session.execute(query.group_by(GroupedItem.number).having(func.count() > 1)).tuples().all())
 
 
 def confirmed_groups(session: Session, project_id: int) -> set[int]:
-    """Return the groups all of whose texts people have joined."""
+    """Return the groups all of whose texts people have joined; withdrawn ones do not count."""
     decisions = decided_pairs(session, project_id)
-    if not decisions:
-        return set()
     links = TextLinks(decisions)
-    sizes = group_sizes(session, project_id)
-    decided = {item for pair in decisions for item in pair}
-    numbers = group_numbers(session, project_id, present_texts(session, project_id, decided))
-    counts = Counter((number, links.root(item)) for item, number in numbers.items() if number is not None)
-    return {number for (number, _), count in counts.items() if count == sizes.get(number)}
+    decided = group_numbers(session, project_id, {item for pair in decisions for item in pair})
+    groups = texts_in_groups(session, project_id, sorted({number for number in decided.values() if number}))
+    present_items = present_texts(session, project_id, {item for texts in groups.values() for item in texts})
+    roots = {number: {links.root(item) for item in texts if item in present_items} for number, texts in groups.items()}
+    return {number for number, parts in roots.items() if len(parts) == 1 and len(groups[number]) > 1}
 
 
 def weakest_links(session: Session, project_id: int) -> dict[int, float]:

@@ -26,11 +26,16 @@ class GroupRow:
 
 
 def kept_first(rows: Sequence[GroupRow]) -> list[GroupRow]:
-    """Return the rows with the one first that stays: that with the most cells filled, of equal ones the first."""
+    """Return the rows, first the one that stays: with the most cells filled, then the most letters, then the first."""
     if not rows:
         return []
-    kept = max(rows, key=lambda row: sum(bool(cell.strip()) for cell in row.cells))
+    kept = max(rows, key=_completeness)
     return [kept, *(row for row in rows if row is not kept)]
+
+
+def _completeness(row: GroupRow) -> tuple[int, int]:
+    cells = [cell.strip() for cell in row.cells]
+    return sum(map(bool, cells)), sum(map(len, cells))
 
 
 def cell_marks(kept: Sequence[str], cells: Sequence[str]) -> list[CellMark]:

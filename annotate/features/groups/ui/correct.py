@@ -134,11 +134,12 @@ def _letters(rows: Sequence[GroupRow]) -> dict[int, str]:
 
 
 def _ticks(project_id: int, group: OpenGroup, rows: Sequence[GroupRow], ticked: set[int]) -> None:
-    st.caption("Rows that do not belong:")
+    st.caption("Tick the rows that do not belong:")
+    ids = {row.item: row.id for row in reversed(rows)}
     with st.container(horizontal=True, gap="xsmall"):
         for item, letter in _letters(rows).items():
             st.button(
-                letter,
+                literal(beginning(ids[item])),
                 key=f"tick_{project_id}_{item}",
                 type="primary" if item in ticked else "secondary",
                 shortcut=letter if letter in LETTERS else None,
