@@ -12,7 +12,7 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from allpairs.db.domain import DECIDED, AnswerKind
+from allpairs.db.domain import AnswerKind
 from allpairs.db.errors import InputError
 from allpairs.db.groups.plan import PlannedGroups
 from allpairs.db.progress import Progress
@@ -41,15 +41,14 @@ from allpairs.learner.jobs.match_files import (
     write_matched_pairs,
     write_near_misses,
 )
+from allpairs.learner.jobs.match_links import links_of_matches, probability_of, with_weak
 from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.description import Groups, described, with_equal_texts
 from allpairs.learner.light.groups.grouping import Grouping
-from allpairs.learner.light.groups.links import Links
 from allpairs.learner.light.groups.newest import NO_ORDER, Order
-from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scorers.scorer import load_rerank_scorer
 from allpairs.learner.scoring.untrained import CAREFUL, untrained_vectors
 from allpairs.learner.search.exact import Pairs
@@ -103,7 +102,7 @@ def find_matches(
         scored = _score(engine, request, project)
         while True:
             matches = _match(engine, request, project, scored)
-            groups = _group(request, project, matches)
+            groups = _group(request, project, matches, scored.near)
             # Before the files, so that these never name an id that is not stored.
             project_groups = _keep(engine, request, project, groups) if keep else None
             if project_groups is not None or not keep:
@@ -163,12 +162,12 @@ def _match(engine: Engine, request: MatchingRequest, project: MatchingProject, s
         return MatchedPairs(scored.above, *_reranked(request.reranker, pairs, project.data.dataset.texts, progress))
 
 
-def _group(request: MatchingRequest, project: MatchingProject, matches: MatchedPairs) -> Groups:
-    """Group the texts of the matches, and those with several ids."""
+def _group(request: MatchingRequest, project: MatchingProject, matches: MatchedPairs, near: Pairs) -> Groups:
+    """Group the texts of the matches, and those with several ids; near: pairs below the threshold."""
     # Rounding may put a pair below the threshold.
-    least = float(_p(project.layer, np.append(matches.by_model.score, request.threshold)).min())
-    links = _links(project.data, matches.pairs, project.answers, project.layer)
-    group = clustered(links, request.grouping.clustering, least)
+    least = float(probability_of(project.layer, np.append(matches.by_model.score, request.threshold)).min())
+    links = links_of_matches(project.data, matches.pairs, project.answers, project.layer)
+    group = clustered(with_weak(links, near, project.layer), request.grouping.clustering, least)
     return with_equal_texts(described(links, matches.pairs.score, group), project.id_counts)
 
 
@@ -285,23 +284,6 @@ def _with_known(by_model: Pairs, known: KnownAnswers, vectors: np.ndarray, resco
         np.concatenate([allowed.score, rescored.replace(left, right, scores(vectors, left, right, BLENDED))]),
     )
     return whole.take(np.argsort(-whole.score, kind="stable"))
-
-
-def _p(layer: OutputLayer | None, score: np.ndarray) -> np.ndarray:
-    """Return the probabilities, or without a layer the scores, (n,) float64."""
-    return score.astype(np.float64) if layer is None else layer.probability(score)
-
-
-def _links(data: ProjectData, pairs: Pairs, known: KnownAnswers, layer: OutputLayer | None) -> Links:
-    """Return the pairs as links between rows, with what is known of any pair."""
-    dataset = data.dataset
-    n = len(data.item_ids)
-    yes, no = (
-        np.array([pair for pair, label in known.items() if label == answer], dtype=np.int64).reshape(-1, 2)
-        for answer in DECIDED
-    )
-    second = None if dataset.symmetric else np.isin(np.arange(n), dataset.right)
-    return Links(n, pairs.left, pairs.right, _p(layer, pairs.score), yes, no, second)
 
 
 def _order(session: Session, project_id: int, data: ProjectData, grouping: Grouping) -> Order:

@@ -239,7 +239,9 @@ def test_a_list_has_careful_groups_before_its_first_training(
         assert (update.matcher, update.threshold, update.p) == (0, 0.4, None)
 
 
-def test_average_groups_hold_no_pair_that_people_rejected(engine: Engine, project: int) -> None:
+def test_average_groups_hold_no_pair_that_people_rejected(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     find(engine, project, 1, -1.0)
     scores = sorted(float(str(row["score"])) for row in rows(project, PAIRS))
     threshold = scores[-60]
@@ -249,7 +251,11 @@ def test_average_groups_hold_no_pair_that_people_rejected(engine: Engine, projec
         matcher.b = -matcher.w * threshold
     plain = find(engine, project, 1, threshold)
     grouping = Grouping(Clustering.AVERAGE, Representative.LONGEST)
+    with monkeypatch.context() as patch:
+        patch.setattr(steps, "NEAR_LOGITS", 0.0)
+        without_weak = find(engine, project, 1, threshold, grouping)
     about = find(engine, project, 1, threshold, grouping)
+    assert about.pairs == without_weak.pairs and about.groups < without_weak.groups
     assert (about.clustering, about.representative) == ("average", "longest") and plain.clustering == "connected"
     assert about.pairs == plain.pairs and about.groups > plain.groups
     found, p = rows(project, GROUPS), {(row["id1"], row["id2"]): row["p"] for row in rows(project, PAIRS)}
