@@ -30,10 +30,9 @@ PEERS = {
             "Allpairs",
             "ours",
             PROJECT,
-            LABELS[1:],
-            "The groups of a new project: the batches that it "
-            "asks about, p of one half, average linkage. It reads values as they came, and answers decide over the "
-            "model.",
+            LABELS,
+            "Without answers: `allpairs clean`. After answers the groups of a new project: the batches that it asks "
+            "about, p of one half, average linkage. It reads values as they came, and answers decide over the model.",
         ),
         ListPeer(
             "dedupe",

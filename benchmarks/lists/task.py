@@ -59,10 +59,11 @@ def read_list_task(folder: Path | None = None) -> ListTask:
     """Read the task in the folder, by default the command's only argument."""
     folder = folder or Path(sys.argv[1])
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    truth = [int(row["group"]) for row in _rows(folder / TRUTH)]
-    return ListTask(folder, **about, records=_rows(folder / RECORDS), truth=np.array(truth, dtype=np.int64))
+    truth = [int(row["group"]) for row in read_table(folder / TRUTH)]
+    return ListTask(folder, **about, records=read_table(folder / RECORDS), truth=np.array(truth, dtype=np.int64))
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def read_table(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a file in UTF-8, by column."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
