@@ -134,7 +134,8 @@ def _has_words(value: str) -> bool:
 
 
 def _ends_with_legal_form(value: str) -> bool:
-    return bool(LEGAL_FORM.fullmatch(unaccented(value).replace(".", "").split()[-1]))
+    words = unaccented(value).replace(".", "").split()  # none of a value of accents alone
+    return bool(words and LEGAL_FORM.fullmatch(words[-1]))
 
 
 def _is_code(value: str) -> bool:

@@ -175,6 +175,12 @@ def test_values_contradict_names(name: str, values: list[str], kind: FieldKind) 
     assert guess_kind(name, values) == kind
 
 
+@given(st.text(max_size=12), st.lists(st.text(max_size=12), max_size=4))
+def test_any_column_has_a_kind(name: str, values: list[str]) -> None:
+    assert guess_kind(name, values) in FieldKind
+    assert guess_kind(name, ["\u0301", "´"]) in FieldKind
+
+
 def test_columns_of_two_lists_join_by_name_and_survive_a_file() -> None:
     columns = TextColumns(
         {Side.LEFT: ("title", "price"), Side.RIGHT: ("Price", "name")},
