@@ -21,6 +21,7 @@ from allpairs.annotate.kit.jobs import requests
 from allpairs.db.corpus.corpus import Columns
 from allpairs.db.domain import Side, Split
 from allpairs.db.errors import InputError
+from allpairs.db.groups.decisions import add_decisions, decided_pairs, known_by_decisions
 from allpairs.db.identity import identity
 from allpairs.db.labels.tasks import batch_progress
 from allpairs.db.projects.events import events_of
@@ -290,6 +291,22 @@ def test_a_changed_text_keeps_the_known_pairs_of_its_record(engine: Engine, proj
     with reading(engine) as session:
         gold = set(session.execute(select(Gold.left_id, Gold.right_id)).tuples())
     assert (there["left-0"].id, there["left-1"].id) in gold
+
+
+def test_a_changed_text_keeps_the_decisions_of_its_record(engine: Engine, project: int, tmp_path: Path) -> None:
+    with writing(engine) as session:
+        ids = items_by_identifier(session, project, Side.LEFT)
+        pairs = {(ids["left-0"], ids["left-1"]): True, (ids["left-1"], ids["left-2"]): False}
+        add_decisions(session, project, "Ann", "split-1", pairs)
+    change(engine, tmp_path, {"left-0": "better", "left-1": "better still"})
+    there = {name: item.id for name, item in named(engine, project).items()}
+    with reading(engine) as session:
+        decisions = decided_pairs(session, project)
+        assert decisions[there["left-0"], there["left-1"]] is True
+        assert decisions[there["left-2"], there["left-1"]] is False
+    change(engine, tmp_path, ["left-1"])  # what it connected stays as it is
+    with reading(engine) as session:
+        assert known_by_decisions(session, project)[there["left-2"], there["left-0"]] is False
 
 
 def test_a_copy_has_the_texts_that_are_there(engine: Engine, project: int, tmp_path: Path) -> None:
