@@ -64,6 +64,6 @@ def read_list_task(folder: Path | None = None) -> ListTask:
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a file in UTF-8, by column."""
-    with path.open(encoding="utf-8", newline="") as file:
+    """Return the rows of a file in UTF-8, with a mark or without, by column."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
