@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from allpairs.annotate.kit.jobs.prepared import ExploredRound, Scored, known_pairs, probability
 from allpairs.db.domain import AnswerKind, Clustering, Kind
+from allpairs.db.groups.decisions import known_by_decisions
+from allpairs.db.groups.regroup import present_texts
 from allpairs.db.labels.answers import labelled_pairs
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.projects.items import id_counts
@@ -63,7 +66,7 @@ class Answered:
 
 
 def answered_pairs(engine: Engine, answered_round: ExploredRound, best: Scored) -> Answered:
-    """Return what people say of pairs now, and gold where nobody does. best: the round's best pairs."""
+    """Return what people say of pairs and of groups now, and gold where nobody does. best: the round's best pairs."""
     known = known_pairs(answered_round)
     scores = dict(zip(known.scored.pairs, known.scored.score.tolist(), strict=True))
     named = np.flatnonzero(known.gold >= 0)
@@ -73,11 +76,20 @@ def answered_pairs(engine: Engine, answered_round: ExploredRound, best: Scored) 
     labels |= {pair: (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[positive] for pair, positive in gold}
     with reading(engine) as session:
         labels |= labelled_pairs(session, answered_round.matcher.project_id)
+        labels |= _decided(session, answered_round.matcher.project_id)
         several = id_counts(session, answered_round.matcher.project_id)
     yes = [pair for pair, answer in labels.items() if answer == AnswerKind.POSITIVE]
     no = [pair for pair, answer in labels.items() if answer == AnswerKind.NEGATIVE]
     yes_scores = np.array([scores.get(pair, np.nan) for pair in yes], dtype=np.float64)
     return Answered(_rows(yes), _rows(no), _scored(_rows(yes), yes_scores, best), _rows(equal), several)
+
+
+def _decided(session: Session, project_id: int) -> dict[Pair, AnswerKind]:
+    """Return what follows from people's decisions on groups, without withdrawn texts."""
+    decided = known_by_decisions(session, project_id)
+    items = present_texts(session, project_id, {item for pair in decided for item in pair})
+    answers = AnswerKind.NEGATIVE, AnswerKind.POSITIVE
+    return {pair: answers[same] for pair, same in decided.items() if items.issuperset(pair)}
 
 
 def _scored(pairs: np.ndarray, score: np.ndarray, best: Scored) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from sqlalchemy import Engine
 
+from allpairs.db.groups.decisions import decisions_state
 from allpairs.db.labels.answers import newest_answer
 from allpairs.db.schema.engine import reading
 from allpairs.db.texts.changes import version_of_texts
@@ -13,10 +14,11 @@ def last_answer(engine: Engine, project_id: int) -> int:
         return newest_answer(session, project_id)
 
 
-def state_of_labels(engine: Engine, project_id: int) -> tuple[int, int]:
-    """Return the id of the project's last answer, and the number of the last change of its texts."""
+def state_of_labels(engine: Engine, project_id: int) -> tuple[object, ...]:
+    """Return what changes with each answer, each decision on a group, and each change of the project's texts."""
     with reading(engine) as session:
-        return newest_answer(session, project_id), version_of_texts(session, project_id)
+        decisions = decisions_state(session, project_id)
+        return newest_answer(session, project_id), decisions, version_of_texts(session, project_id)
 
 
 def counted_every(last: int) -> int:

@@ -48,9 +48,9 @@ def answered_now(round_: ExploredRound, scored: Scored) -> Answered:
 
 
 def prepared_state(round_: ExploredRound) -> str:
-    """Return what names a round's pairs as they are: what is prepared, the last answer, and the texts."""
-    last, texts = state_of_labels(engine(), round_.matcher.project_id)
-    return f"{round_.folder} {round_.exploration} {last} {texts}"
+    """Return what names a round's pairs as they are: what is prepared, what people say, and the texts."""
+    state = state_of_labels(engine(), round_.matcher.project_id)
+    return f"{round_.folder} {round_.exploration} {state}"
 
 
 @st.cache_data(max_entries=20, show_spinner=False)

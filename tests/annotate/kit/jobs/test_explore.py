@@ -32,6 +32,7 @@ from allpairs.annotate.kit.jobs.prepared import (
 )
 from allpairs.db.domain import AnswerKind, Clustering, Kind, Role, Side, Split
 from allpairs.db.errors import InputError
+from allpairs.db.groups.decisions import add_decisions
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.labels.pairs import labels_of
 from allpairs.db.projects.jobs import EXPLORE, SEARCH, open_job
@@ -423,3 +424,13 @@ def test_truth_is_the_label_before_gold() -> None:
         1,
         1,
     ]
+
+
+def test_groups_of_matches_keep_to_decisions(engine: Engine, project: int, found: ExploredRound) -> None:
+    ids = item_ids(engine, project)
+    with writing(engine) as session:
+        add_decisions(session, project, "ada", "split-1", {(ids[3], ids[4]): True, (ids[4], ids[5]): False})
+    best = prepared_best_pairs(found)
+    answered = exploring_groups.answered_pairs(engine, found, best)
+    yes, no = (set(map(tuple, pairs.tolist())) for pairs in (answered.yes, answered.no))
+    assert (ids[3], ids[4]) in yes and {(ids[4], ids[5]), (ids[3], ids[5])} <= no
