@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.lists.catalog import LABELS, PEERS, ROWS, SEEDS
 from benchmarks.lists.make import KINDS
+from benchmarks.public.catalog import OURS
 from benchmarks.public.runs import KEPT, read_lines, write_lines
 from benchmarks.public.tables import table
 
@@ -39,15 +40,17 @@ def section(folder: Path = KEPT) -> str:
     where = ", ".join(sorted({run["machine"] for run in runs}))
     when = ", ".join(sorted({run["date"] for run in runs}))
     command = f"`python -m benchmarks clean --run`, {when}, {where}. {ROWS:,} rows, seeds {_listed(SEEDS)}."
-    behind = "\n".join(_behind(runs)) or "- Nowhere, in mean F1 with as many answers."
-    return f"{table(header, _rows(runs))}\n{command}\n\n**Where another tool is ahead**\n\n{behind}\n\n{how}\n"
+    behind = list(_behind(runs))
+    if unknown := [kind.title for name, kind in KINDS.items() if not _of(runs, name, OURS)]:
+        behind.append(f"- Not known, as Allpairs has not been run: {'; '.join(unknown)}.")
+    losses = "\n".join(behind) or "- Nowhere, in mean F1 with as many answers."
+    return f"{table(header, _rows(runs))}\n{command}\n\n**Where another tool is ahead**\n\n{losses}\n\n{how}\n"
 
 
 def _rows(runs: Sequence[Run]) -> Iterator[list[str]]:
     for name, kind in KINDS.items():
         for peer in _peers(runs):
-            of_peer = [run for run in runs if run["list"] == name and run["peer"] == peer]
-            if of_peer:
+            if of_peer := _of(runs, name, peer):
                 seconds = mean(run["budgets"][-1]["cpu_seconds"] for run in of_peer)
                 figures = [_shown(of_peer, labels) for labels in LABELS]
                 yield [kind.title, f"{PEERS[peer].title}{_fewer(of_peer)}", *figures, f"{seconds:.0f}"]
@@ -80,9 +83,13 @@ def _behind(runs: Sequence[Run]) -> Iterator[str]:
                 )
             }
             best = max(f1, key=lambda peer: f1[peer], default="")
-            if best and "allpairs" in f1 and round(f1[best], 3) > round(f1["allpairs"], 3):
-                ahead = f1[best] - f1["allpairs"]
+            if best and OURS in f1 and round(f1[best], 3) > round(f1[OURS], 3):
+                ahead = f1[best] - f1[OURS]
                 yield f"- {kind.title}, {labels} answers: {PEERS[best].title} by {ahead:.3f} in F1."
+
+
+def _of(runs: Sequence[Run], name: str, peer: str) -> list[Run]:
+    return [run for run in runs if (run["list"], run["peer"]) == (name, peer)]
 
 
 def _peers(runs: Sequence[Run]) -> list[str]:

@@ -83,8 +83,10 @@ def run(peer: str, seed: int, labels: int, f1: float) -> dict[str, Any]:
 
 def test_the_page_says_where_another_tool_is_ahead(tmp_path: Path) -> None:
     assert "Not run" in section(tmp_path)
+    keep_run(run("splink", 0, 0, 0.9), tmp_path)
+    assert "Nowhere" not in section(tmp_path) and "Allpairs has not been run" in section(tmp_path)
     for each in (run("allpairs", 0, 50, 0.1), run("allpairs", 0, 50, 0.7), run("dedupe", 0, 50, 0.9)):
         keep_run(each, tmp_path)
-    assert [json.dumps(kept["budgets"][0]["f1"]) for kept in kept_runs(tmp_path)] == ["0.7", "0.9"]
+    assert [json.dumps(kept["budgets"][0]["f1"]) for kept in kept_runs(tmp_path)] == ["0.7", "0.9", "0.9"]
     text = section(tmp_path)
     assert "dedupe by 0.200" in text and "0.700 (0.700–0.700)" in text and "Allpairs [1]" in text
