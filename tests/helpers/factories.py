@@ -16,7 +16,19 @@ from allpairs.db.projects.items import known_identifiers
 from allpairs.db.projects.projects import remove_project
 from allpairs.db.projects.stable_groups import store_groups
 from allpairs.db.schema.engine import make_engine, reading, writing
-from allpairs.db.schema.tables import Base, Design, GroupUpdate, Identifier, Item, Project, Round, Task, now
+from allpairs.db.schema.tables import (
+    Base,
+    Design,
+    GroupUpdate,
+    Identifier,
+    Item,
+    ListRow,
+    ListVersion,
+    Project,
+    Round,
+    Task,
+    now,
+)  # fmt: skip
 from allpairs.learner.light.groups.grouping import USUAL
 
 
@@ -56,6 +68,19 @@ def _add_items(session: Session, project_id: int, side: Side, texts: Sequence[st
         Identifier(project_id=project_id, side=side, external_id=f"{side}-{i}", item_id=item.id)
         for i, item in enumerate(items)
     )
+
+
+def keep_row(engine: Engine, project_id: int) -> None:
+    """Keep the row of the first text, as an imported file brings it."""
+    with writing(engine) as session:
+        version = ListVersion(
+            project_id=project_id, side=Side.LEFT, file="left.csv", columns=["id", "text"], id_column="id",
+            compared=["text"], format={"suffix": ".csv"},
+        )  # fmt: skip
+        session.add(version)
+        session.flush()
+        row = {"place": 0, "external_id": "left-0", "cells": ["left-0", "a text"]}
+        session.add(ListRow(project_id=project_id, side=Side.LEFT, version_id=version.id, **row))
 
 
 def make_round(

@@ -11,7 +11,7 @@ import pyarrow.parquet
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.features.studies.rating_studies import BEGUN
-from allpairs.db.domain import AnswerKind, NoticeKind, PublicationKind, Role, Side
+from allpairs.db.domain import AnswerKind, NoticeKind, PublicationKind, Role
 from allpairs.db.labels.pairs import Pair
 from allpairs.db.people.logins import add_invitation
 from allpairs.db.projects.jobs import EXPERIMENT, PIPELINE, SEARCH
@@ -26,8 +26,6 @@ from allpairs.db.schema.tables import (
     Delivery,
     Invitation,
     Item,
-    ListRow,
-    ListVersion,
     MachineRater,
     Publication,
     StoredModel,
@@ -35,7 +33,7 @@ from allpairs.db.schema.tables import (
     Task,
     TextChange,
 )  # fmt: skip
-from tests.helpers.factories import make_groups, make_project, make_round
+from tests.helpers.factories import keep_row, make_groups, make_project, make_round
 from tests.helpers.figures.measured import add_job, write_model_folder
 from tests.helpers.people import START
 from tests.helpers.projects.pipelines import make_study, write_began
@@ -109,6 +107,7 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
     questions, passages = ([f"{side} {at} of {name}" for at in range(TEXTS)] for side in ("question", "passage"))
     project_id = make_project(engine, questions, right=passages, name=name, auto_train=False)
     make_round(engine, project_id, TEXTS)
+    keep_row(engine, project_id)
     study, webhook = make_study(engine, project_id, 1, BEGUN[:1]), add_webhook(engine, project_id)
     with writing(engine) as session:
         items = list(session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)))
@@ -122,12 +121,8 @@ def make_whole(engine: Engine, home: Path, name: str) -> Whole:
         none = dict.fromkeys(("added", "changed", "withdrawn", "measuring"), 0)
         change = TextChange(project_id=project_id, number=1, who=WHO, source="texts.csv", **none)
         rater = MachineRater(project_id=project_id, number=1, who="", setup=setup().model_dump(mode="json"))
-        came = ListVersion(project_id=project_id, side=Side.LEFT, file="left.csv", columns=["id", "text"],
-                           id_column="id", compared=["text"], format={"suffix": ".csv"})  # fmt: skip
-        session.add_all([*answers, matcher, change, rater, came])
+        session.add_all([*answers, matcher, change, rater])
         session.flush()
-        session.add(ListRow(project_id=project_id, side=Side.LEFT, version_id=came.id, place=0, external_id="left-0",
-                            cells=["left-0", questions[0]]))  # fmt: skip
         session.add(
             Publication(project_id=project_id, kind=PublicationKind.MODEL, matcher_id=matcher.id, number=0, who="")
         )
