@@ -104,13 +104,32 @@ def change_list(
     version = _again(newest, change.project_id)
     version.change_id = change.id
     version.file = staged.lists[side].file
-    version.columns, places = _side_by_side(newest, staged.lists[side])
+    version.columns, places = side_by_side(newest, staged.lists[side])
     session.add(version)
     session.flush()
     for changed in _changed_rows(session, newest, version.columns, places, staged, spelt):
         _end(session, version, [row.external_id for row in changed])
         common = {"project_id": version.project_id, "side": side, "version_id": version.id}
         add_rows(session, ListRow, (common | row._asdict() for row in changed))
+
+
+def rewrite_list(session: Session, change: TextChange, side: Side, staged: Staging, spelt: Mapping[str, str]) -> None:
+    """Let the rows of a change's file stand in its order, with its columns, in place of all rows of the list."""
+    newest = current_list(session, change.project_id, side)
+    if newest is None:
+        return
+    version = add_version(session, change.project_id, side, staged.lists[side])
+    version.change_id = change.id
+    free_place = _free_place(session, newest)
+    conditions = (ListRow.project_id == change.project_id, ListRow.side == side, ListRow.ended_id.is_(None))
+    ended = update(ListRow).where(*conditions).values(ended_id=version.id)
+    session.execute(ended.execution_options(synchronize_session=False))
+    common = {"project_id": change.project_id, "side": side, "version_id": version.id}
+    rows = (
+        {"place": place, "external_id": spelt.get(name, name), "cells": cells}
+        for place, (name, cells) in enumerate(staged.rows_of(side), free_place)
+    )
+    add_rows(session, ListRow, (common | row for row in rows))
 
 
 def end_rows(session: Session, change: TextChange, side: Side, ids: Iterable[str]) -> None:
@@ -137,7 +156,7 @@ def count_changed_rows(
     newest = current_list(session, project_id, side)
     if newest is None or side not in staged.lists:
         return 0
-    columns, places = _side_by_side(newest, staged.lists[side])
+    columns, places = side_by_side(newest, staged.lists[side])
     changed = _changed_rows(session, newest, columns, places, staged, spelt)
     return sum(row.external_id in ids for chunk in changed for row in chunk)
 
@@ -155,9 +174,7 @@ def _changed_rows(
     columns: of the list with those of the file; places: of the file's columns among them.
     """
     query = standing_rows(newest.project_id, newest.side)
-    last = func.max(ListRow.place)
-    conditions = ListRow.project_id == newest.project_id, ListRow.side == newest.side
-    next_place = count((session.scalar(select(last).where(*conditions)) or 0) + 1)
+    next_place = count(_free_place(session, newest))
     rows = iter(staged.rows_of(newest.side))
     while chunk := list(islice(rows, CHUNK)):
         new_cells = {spelt.get(name, name): cells for name, cells in chunk}
@@ -175,7 +192,7 @@ def _changed_rows(
         yield changed
 
 
-def _side_by_side(newest: ListVersion, file: ImportedList) -> tuple[list[str], list[int]]:
+def side_by_side(newest: ListVersion, file: ImportedList) -> tuple[list[str], list[int]]:
     """Return the columns of a list and a file, and the place of each of the file's among them; new ones come last.
 
     The id's column and the compared ones belong together whatever their names are.
@@ -189,6 +206,12 @@ def _side_by_side(newest: ListVersion, file: ImportedList) -> tuple[list[str], l
             columns.append(known_name)
         places.append(columns.index(known_name))
     return columns, places
+
+
+def _free_place(session: Session, version: ListVersion) -> int:
+    """Return a place behind all that rows of this list have had."""
+    conditions = ListRow.project_id == version.project_id, ListRow.side == version.side
+    return (session.scalar(select(func.max(ListRow.place)).where(*conditions)) or 0) + 1
 
 
 def _again(version: ListVersion, project_id: int) -> ListVersion:

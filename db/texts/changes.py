@@ -16,6 +16,7 @@ from allpairs.db.projects.items import add_rows, chunks, present
 from allpairs.db.projects.lists import change_list, end_rows, undo_list_change
 from allpairs.db.schema.tables import Gold, Identifier, IdentifierChange, Item, Project, TextChange, now
 from allpairs.db.texts.plan import Move, TextPlan
+from allpairs.db.texts.versions import replace_list
 
 
 def newest_text_change(session: Session, project_id: int) -> TextChange | None:
@@ -81,6 +82,8 @@ def store_change(
     _require_enough(session, project)
     if file is None:
         end_rows(session, change, plan.side, [move.name for move in moves])
+    elif plan.whole:
+        replace_list(session, change, plan, file)
     else:
         change_list(session, change, plan.side, file, plan.spelt)
     return change

@@ -50,7 +50,8 @@ class TextPlan:
     """The identifiers of one side that move, and the new texts in the order of their places.
 
     counts, examples: by kind, of KINDS. state: of the project's texts when the plan was made (`state_of`). spelt: the
-    project's spelling of the file's identifiers, where it differs.
+    project's spelling of the file's identifiers, where it differs. whole: the file becomes the whole list; rewritten:
+    with other columns, or in another order.
     """
 
     side: Side
@@ -60,6 +61,13 @@ class TextPlan:
     spelt: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     examples: dict[str, list[ChangeExample]] = field(default_factory=lambda: defaultdict(list))
+    whole: bool = False
+    rewritten: bool = False
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether there is nothing to store."""
+        return not (self.moves or self.counts["updated"] or self.rewritten)
 
     def note(self, kind: str, name: str, before: str = "", after: str = "") -> None:
         """Count an identifier, and keep the first few as examples."""
@@ -82,13 +90,21 @@ def state_of(session: Session, project_id: int) -> tuple[int, int]:
 
 
 def plan_texts(
-    session: Session, project_id: int, side: Side, texts: Iterable[CorpusItem], progress: Progress = no_progress
+    session: Session,
+    project_id: int,
+    side: Side,
+    texts: Iterable[CorpusItem],
+    progress: Progress = no_progress,
+    numbers: Mapping[str, str] | None = None,
 ) -> TextPlan:
-    """Return what these texts change: each with its identifiers, no text and no identifier twice."""
+    """Return what these texts change: each with its identifiers, no text and no identifier twice.
+
+    numbers: the project's identifier of each of the file's, where the file has none but the numbers of its rows.
+    """
     rows = texts if isinstance(texts, Staging) else None
     texts = list(texts)
     file_names = [name for text in texts for name in text.ids]
-    spelt = _spelt(session, project_id, side, [name for text in texts for name in text.ids])
+    spelt = numbers or _spelt(session, project_id, side, file_names)
     texts = [replace(text, ids=tuple(spelt[name] for name in text.ids)) for text in texts]
     plan = TextPlan(side, state_of(session, project_id))
     known = _named(session, project_id, side, [name for text in texts for name in text.ids])

@@ -19,7 +19,8 @@ from allpairs.db.projects.lists import current_list, rows_of_list
 from allpairs.db.projects.stable_groups import group_id
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import GroupedItem, Identifier, ListRow
-from allpairs.learner.light.clean.files import TABLES, write_clean_list
+from allpairs.db.texts.versions import new_rows
+from allpairs.learner.light.clean.files import TABLES, write_clean_list, write_new_rows
 from allpairs.learner.light.clean.plan import CleanPlan, ListedRow, RowGroup, Rows, plan_clean_list
 from allpairs.learner.light.clean.rules import CleanRules, KeepRule, read_cell_rules, read_sources
 
@@ -96,6 +97,14 @@ def write_project_list(
     with reading_list(engine, project_id, choices) as project_list:
         notes = write_clean_list(out, project_list.rows, project_list.plan, project_list.format, tables)
         return [*project_list.plan.notes, *notes]
+
+
+def write_new_list(engine: Engine, project_id: int, choices: CleanRulesInput, out: Path) -> list[str]:
+    """Write the rows that the newest version of a project's list brought; return notes. Raises InputError."""
+    with reading(engine) as session:
+        ids = new_rows(session, project_id, choices.side)
+    with reading_list(engine, project_id, choices) as project_list:
+        return write_new_rows(out, project_list.rows, project_list.plan, project_list.format, ids)
 
 
 def groups_of_rows(session: Session, project_id: int, side: Side) -> dict[int, RowGroup]:

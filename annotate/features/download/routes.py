@@ -20,7 +20,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from allpairs.annotate.features.archives.project_export import export_project
-from allpairs.annotate.features.clean.project_list import CleanRulesInput, write_project_list
+from allpairs.annotate.features.clean.project_list import CleanRulesInput, write_new_list, write_project_list
 from allpairs.annotate.features.download.match_export import write_matches
 from allpairs.annotate.features.labels.export import export_dataset, export_labels
 from allpairs.annotate.features.labels.formats import Form
@@ -39,7 +39,7 @@ from allpairs.db.maintenance.error_messages import fault_of
 from allpairs.db.projects.projects import project_named, project_of
 from allpairs.db.requests.turns import Gone
 from allpairs.db.schema.engine import artifacts, make_engine, reading
-from allpairs.learner.light.clean.files import CLEAN, TABLES, table_paths
+from allpairs.learner.light.clean.files import CLEAN, NEW, TABLES, new_rows_path, table_paths
 
 LABELS = "download/labels"
 PROJECTS = "download/projects"
@@ -79,7 +79,7 @@ def study_address(project_id: int, study_id: int, table: str) -> str:
 
 
 def clean_address(project_id: int, table: str, suffix: str, choices: CleanRulesInput) -> str:
-    """Return the address of a project's `clean` or `marked` list, its `changes`, or a workbook with all of them."""
+    """Return the address of a project's `clean` or `marked` list, its `changes`, its `new` rows, or a workbook."""
     query = {"table": table, "suffix": suffix, **choices.model_dump(mode="json", exclude_defaults=True)}
     return f"{CLEAN_LISTS}/{project_id}?{urlencode(query)}"
 
@@ -187,13 +187,17 @@ def _clean(engine: Engine, project_id: int, name: str, folder: Path, request: Re
     query = dict(request.query_params)
     table = query.pop("table", CLEAN)
     suffix = query.pop("suffix", "xlsx")
-    if table not in TABLES or suffix not in ("csv", "xlsx"):
-        raise InputError(f"there is no table {shown(table)} as {shown(suffix)}: use {', '.join(TABLES)}, csv or xlsx")
+    tables = (*TABLES, NEW)
+    if table not in tables or suffix not in ("csv", "xlsx"):
+        raise InputError(f"there is no table {shown(table)} as {shown(suffix)}: use {', '.join(tables)}, csv or xlsx")
     try:
         choices = CleanRulesInput.model_validate_strings(query)
     except ValidationError as error:
         raise InputError(f"the rules of the clean list are wrong: {error.errors()[0]['msg']}") from None
     out = folder / f"{safe_name(name)}-{CLEAN}.{suffix}"
+    if table == NEW:
+        write_new_list(engine, project_id, choices, new_rows_path(out))
+        return new_rows_path(out)
     write_project_list(engine, project_id, choices, out, (table,))
     return table_paths(out, (table,))[0]
 

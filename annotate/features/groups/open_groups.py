@@ -27,6 +27,7 @@ from allpairs.db.projects.stable_groups import group_id, newest_change, newest_u
 from allpairs.db.results.matches import GROUPS, NEAR, read_matches
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Item, ListRow
+from allpairs.db.texts.versions import new_texts
 
 SECONDS = 4  # that a look at a group takes, about
 MOST_NEAR = 20  # near misses that are asked at a time
@@ -63,7 +64,10 @@ def groups_state(engine: Engine, project_id: int) -> tuple[object, ...]:
 
 
 def read_group_work(engine: Engine, project_id: int) -> GroupWork | None:
-    """Return what there is to look at, least sure first; None until somebody has found matches."""
+    """Return what there is to look at, least sure first, but first of all what the newest version of a list brought.
+
+    None until somebody has found matches.
+    """
     with reading(engine) as session:
         if newest_update(session, project_id) is None:
             return None
@@ -71,14 +75,19 @@ def read_group_work(engine: Engine, project_id: int) -> GroupWork | None:
         sizes = group_sizes(session, project_id)
         confirmed = confirmed_groups(session, project_id)
         p = weakest_links(session, project_id)
-        numbers = sorted(sizes.keys() - confirmed, key=lambda number: (p.get(number, 0.0), number))
+        new_items = new_texts(session, project_id)
+        new_groups = set(group_numbers(session, project_id, new_items).values())
+        numbers = sorted(
+            sizes.keys() - confirmed, key=lambda number: (number not in new_groups, p.get(number, 0.0), number)
+        )
         open_groups = [OpenGroup(number, (), p.get(number)) for number in numbers]
-        near = [OpenGroup(None, pair, chance) for pair, chance in _near_misses(session, project_id)]
+        misses = sorted(open_near_misses(session, project_id), key=lambda miss: new_items.isdisjoint(miss[0]))
+        near = [OpenGroup(None, pair, chance) for pair, chance in misses[:MOST_NEAR]]
         precision = None if numbers else _precision(session, project_id, links)
     return GroupWork([*open_groups, *near], len(sizes), precision)
 
 
-def _near_misses(session: Session, project_id: int) -> list[tuple[Pair, float]]:
+def open_near_misses(session: Session, project_id: int) -> list[tuple[Pair, float]]:
     """Return pairs just below the threshold of which nobody has decided, and their probabilities, highest first."""
     table = matches_table(project_id, NEAR, ["left_id", "right_id", "p"])
     if table is None:
@@ -93,7 +102,7 @@ def _near_misses(session: Session, project_id: int) -> list[tuple[Pair, float]]:
         if items.issuperset(pair)
         and pair not in known
         and (numbers[pair[0]] is None or numbers[pair[0]] != numbers[pair[1]])
-    ][:MOST_NEAR]
+    ]
 
 
 def _precision(session: Session, project_id: int, links: TextLinks) -> float | None:

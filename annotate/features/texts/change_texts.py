@@ -33,6 +33,7 @@ from allpairs.db.schema.engine import person_of, reading
 from allpairs.db.schema.tables import Person, Project, TextChange
 from allpairs.db.texts.changes import changes_of, newest_text_change, store_change, undo_change
 from allpairs.db.texts.plan import ChangeExample, TextPlan, plan_texts, plan_withdrawal, state_of
+from allpairs.db.texts.versions import plan_version
 
 
 class Act(StrEnum):
@@ -40,6 +41,7 @@ class Act(StrEnum):
 
     ADD = "add"
     WITHDRAW = "withdraw"
+    REPLACE = "replace"  # the file is the whole list from now on
 
 
 SENT = "records.jsonl"  # the name of a file that nobody uploaded
@@ -140,7 +142,7 @@ def apply(engine: Engine, project: str, source: TextFile, progress: Progress = n
         stored_project = project_for(session, Right.CHANGE, project)
         entries, notes = _read(stored_project, source, progress)
         plan = _plan(session, stored_project, source, entries, progress)
-    if not plan.moves and not plan.counts["updated"]:
+    if plan.changes_nothing:
         return Outcome(plan.counts, dict(plan.examples), notes)
     with acting(engine, Right.CHANGE, stored_project.id) as session:
         project_ = project_of(session, stored_project.id)
@@ -229,6 +231,8 @@ def _plan(
     session: Session, project: Project, source: TextFile, entries: Staging | Sequence[str], progress: Progress
 ) -> TextPlan:
     if isinstance(entries, Staging):
+        if source.act == Act.REPLACE:
+            return plan_version(session, project.id, source.side, entries, progress)
         return plan_texts(session, project.id, source.side, entries, progress)
     return plan_withdrawal(session, project.id, source.side, entries)
 

@@ -18,8 +18,16 @@ from allpairs.db.corpus.formula import guarded
 from allpairs.db.corpus.table_files import WRITERS, require_place, whole_file, writer_for
 from allpairs.db.errors import InputError
 from allpairs.learner.light.clean.plan import CleanPlan, Rows
-from allpairs.learner.light.clean.tables import CHANGED, added_columns, changed_rows, clean_rows, marked_rows
-from allpairs.learner.light.clean.workbook import write_workbook
+from allpairs.learner.light.clean.tables import (
+    ADDED_TO_NEW,
+    CHANGED,
+    added_columns,
+    changed_rows,
+    clean_rows,
+    marked_rows,
+    rows_with_kept,
+)
+from allpairs.learner.light.clean.workbook import number_columns, write_sheet, write_workbook
 
 WORKBOOK = ".xlsx"
 SEPARATED = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
@@ -27,6 +35,7 @@ UTF_8_WITH_MARK = "utf-8-sig"
 CLEAN = "clean"
 MARKED = "marked"
 CHANGES = "changes"
+NEW = "new"
 TABLES = (CLEAN, MARKED, CHANGES)
 
 Table = tuple[Sequence[str], Callable[[], Iterable[Sequence[str]]]]
@@ -38,6 +47,11 @@ def table_paths(out: Path, tables: Collection[str] = TABLES) -> tuple[Path, ...]
         return (out,)
     ends = {CLEAN: "", MARKED: f"-{MARKED}", CHANGES: f"-{CHANGES}"}
     return tuple(out.with_name(f"{out.stem}{ends[table]}{out.suffix}") for table in tables)
+
+
+def new_rows_path(out: Path) -> Path:
+    """Return the file of the new rows beside that of the clean list."""
+    return out.with_name(f"{out.stem}-{NEW}{out.suffix}")
 
 
 def require_table_paths(out: Path) -> None:
@@ -67,6 +81,20 @@ def write_clean_list(
         for path, table in zip(table_paths(out, tables), tables, strict=True):
             notes += _write_table(stack.enter_context(whole_file(path)), path, clean_tables(rows, plan)[table], form)
     return notes
+
+
+def write_new_rows(out: Path, rows: Rows, plan: CleanPlan, form: FileFormat, ids: Collection[str]) -> list[str]:
+    """Write the rows with these ids, each with its group and the id of the row that stays; return notes for people.
+
+    Raises InputError as `write_clean_list`.
+    """
+    columns = (*plan.columns, *added_columns(plan.columns, ADDED_TO_NEW))
+    with whole_file(out) as partial:
+        if out.suffix.lower() != WORKBOOK:
+            return _write_table(partial, out, (columns, lambda: rows_with_kept(rows(), plan, ids)), form)
+        numbers = number_columns(rows, plan) if form.suffix.lower() in WORKBOOKS else ()
+        write_sheet(partial, out.name, "New", columns, list(rows_with_kept(rows(), plan, ids)), numbers)
+    return []
 
 
 def _write_table(partial: Path, path: Path, table: Table, form: FileFormat) -> list[str]:

@@ -1,11 +1,12 @@
 """The three tables of a clean list: the list marked, the clean list, and what changed; row by row."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from allpairs.learner.light.clean.plan import CleanPlan, ListedRow, RowGroup
 
 ADDED = ("group", "keep", "sure")
+ADDED_TO_NEW = (*ADDED, "kept_id")
 CHANGED = ("change", "group", "id", "kept_id", "column", "value", "from_id", "sure")
 REMOVED_ROW = "row removed"
 NEW_CELL = "cell changed"
@@ -25,12 +26,12 @@ class MarkedRow(NamedTuple):
         return (self.group.name, yes_or_no_word(self.keep), sure_text(self.group)) if self.group else ("", "yes", "")
 
 
-def added_columns(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the columns that the marked list has besides, unlike all that it has."""
+def added_columns(columns: Sequence[str], added: Sequence[str] = ADDED) -> tuple[str, ...]:
+    """Return the names of the columns that a table has besides, those of the marked list, unlike all that it has."""
     taken = {column.casefold() for column in columns}
     return tuple(
         next(name for name in (base, *(f"{base}_{n}" for n in range(2, len(taken) + 3))) if name not in taken)
-        for base in ADDED
+        for base in added
     )
 
 
@@ -51,6 +52,14 @@ def clean_rows(rows: Iterable[ListedRow], plan: CleanPlan) -> Iterator[Sequence[
             yield cells
         elif row.key not in plan.groups:
             yield row.cells
+
+
+def rows_with_kept(rows: Iterable[ListedRow], plan: CleanPlan, ids: Collection[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the rows with these ids as the marked list has them, and the id of the row that stays for each."""
+    for row in rows:
+        if row.id in ids:
+            (marked,) = marked_rows((row,), plan)
+            yield *marked.cells, *marked.marks, plan.ids.get(plan.removed.get(row.key, row.key), row.id)
 
 
 def changed_rows(plan: CleanPlan) -> Iterator[tuple[str, ...]]:

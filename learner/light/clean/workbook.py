@@ -48,6 +48,19 @@ def write_workbook(path: Path, name: str, rows: Rows, plan: CleanPlan, numbers: 
             sheet.write(number, cells)
 
 
+def write_sheet(
+    path: Path, name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Iterable[int]
+) -> None:
+    """Write a workbook of one sheet. numbers: the columns whose plain numbers are numbers. Raises InputError."""
+    if len(rows) + 1 > MOST_ROWS or len(columns) > MOST_COLUMNS:
+        raise InputError(f"{name}: a sheet cannot hold {len(rows):,} rows, {len(columns):,} columns; write a CSV file")
+    with Workbook(str(path), OPTIONS) as book:
+        head = book.add_format({"bold": True, "bottom": 1})
+        sheet = _Sheet(book.add_worksheet(title), name, columns, head, len(rows), numbers)
+        for number, cells in enumerate(rows, 1):
+            sheet.write(number, cells)
+
+
 def _write_marked(book: Workbook, sheet: "_Sheet", rows: Rows, plan: CleanPlan) -> None:
     formats = {
         (shade, keep): book.add_format({"bg_color": shade, "bold": keep}) for shade in SHADES for keep in (True, False)
