@@ -23,6 +23,7 @@ from allpairs.annotate.features.projects.lifecycle import empty_bin
 from allpairs.annotate.frame.access.addresses import public_urls
 from allpairs.annotate.frame.access.mode import check_start, forced
 from allpairs.annotate.kit.jobs.open_jobs import worker_alive
+from allpairs.annotate.kit.jobs.wait import WORKER
 from allpairs.db.errors import InputError
 from allpairs.db.files.logs import configure
 from allpairs.db.files.private import private_files
@@ -36,7 +37,6 @@ from allpairs.db.schema.tables import now
 
 APP = Path(__file__).parents[2] / "app.py"
 HOLDS_US = Path(allpairs.__file__).parents[1]  # the repository, or site-packages
-WORKER = [sys.executable, "-m", "allpairs.learner", "worker"]
 MATCHING = [sys.executable, "-m", "allpairs.learner", "serve-model"]
 LOOK_EVERY = 2.0  # seconds
 LONGEST_WAIT = 60.0  # seconds

@@ -75,6 +75,12 @@ def read_list_overview(engine: Engine, project_id: int, side: Side) -> ListOverv
         )
 
 
+def needs_search(engine: Engine, project_id: int) -> bool:
+    """Return whether the project has no groups yet, or old ones."""
+    with reading(engine) as session:
+        return newest_update(session, project_id) is None or bool(_why_old(session, project_id))
+
+
 def _why_old(session: Session, project_id: int) -> str:
     update = newest_update(session, project_id)
     matcher = newest_matcher(session, project_id)
