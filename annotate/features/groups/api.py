@@ -8,7 +8,7 @@ from pydantic import Field
 from allpairs.annotate.features.groups.decision_files import links_of_project, store_links
 from allpairs.annotate.features.groups.kept_groups import KeptGroupChange, KeptGroupPage, read_changes, read_groups
 from allpairs.annotate.frame.access.roles import Right
-from allpairs.annotate.kit.api import PROJECT_PATH, ApiInput, ApiOutput, Call, Operation, PageRequest
+from allpairs.annotate.kit.api import CONFLICT, PROJECT_PATH, ApiInput, ApiOutput, Call, Operation, PageRequest
 from allpairs.db.corpus.cells import TableRow
 from allpairs.db.domain import Scope
 from allpairs.db.schema.engine import reading
@@ -96,7 +96,7 @@ def decide(call: Call, request: LinksRequest) -> LinksReceipt:
 DECISIONS = f"{PROJECT_PATH}/decisions"
 OPERATIONS = (
     Operation("GET", DECISIONS, decisions, Scope.READ, Right.CHANGE),
-    Operation("POST", DECISIONS, decide, Scope.TRAIN, Right.CHANGE),
+    Operation("POST", DECISIONS, decide, Scope.TRAIN, Right.CHANGE, problems=CONFLICT),
     Operation("GET", f"{PROJECT_PATH}/groups", groups, Scope.READ, Right.SEE),
     Operation("GET", f"{PROJECT_PATH}/groups/changes", group_changes, Scope.READ, Right.SEE),
 )
