@@ -19,6 +19,7 @@ POSITIONS = 1_000  # at most so many known positives' ranks are kept one by one
 CLOSE = 1e-3  # ranks count as close if they differ by a smaller fraction than this
 SURE = 1e-9  # ranks and numbers of positives that differ by less are equal
 NONE = 1e-3  # stands for zero positives, to avoid division by zero
+NOWHERE = np.empty(0)  # the ranks of no pairs
 ENOUGH = 15  # with this many labelled pairs above a rank, straight lines between them describe the pairs above well
 
 
@@ -146,21 +147,28 @@ def _longer(counts: np.ndarray) -> np.ndarray:
 
 
 def positives_by_rank(
-    posterior: Posterior, positive: np.ndarray, ranks: np.ndarray, known: np.ndarray | None = None
+    posterior: Posterior,
+    positive: np.ndarray,
+    ranks: np.ndarray,
+    known: np.ndarray = NOWHERE,
+    known_negatives: np.ndarray = NOWHERE,
 ) -> PositivesByRank:
     """Return the positives found by rank, never more than pairs; ranks: (n,) of the labelled pairs under the model.
 
     Within each band of ranks the drawn positives are adjusted by the ranks, which are known (regression estimator):
-    where all labelled pairs are positives, each rank has as many positives as pairs, whatever the draws say. known:
-    (k,) the ranks of known positives, which no stratum contains.
+    where all labelled pairs are positives, each rank has as many positives as pairs, whatever the draws say. known,
+    known_negatives: (k,) the ranks of known pairs, which no stratum contains.
     """
-    listed = np.sort(np.empty(0) if known is None else known)
-    ends = _after_ties(np.r_[posterior.ends[:-1], posterior.ends[-1] + len(listed)], np.r_[ranks, listed])
-    rank = np.unique(np.r_[0.0, ranks, ends, listed[_spread(len(listed))]])
-    listed_between = np.diff(np.searchsorted(listed, rank, side="right"), prepend=0)
+    listed = np.sort(known)
+    settled = np.sort(np.r_[known, known_negatives])
+    ends = _after_ties(_among_all(posterior.ends, settled), np.r_[ranks, settled])
+    rank = np.unique(np.r_[0.0, ranks, ends, settled[_spread(len(settled))]])
+    listed_between, settled_between = (
+        np.diff(np.searchsorted(known_ranks, rank, side="right"), prepend=0) for known_ranks in (listed, settled)
+    )
     place = np.searchsorted(rank, ranks)
     mass, pairs = (_summed(drawn, place, len(rank)) for drawn in (posterior.mass, posterior.pairs))
-    gap = np.maximum(np.diff(rank, prepend=0.0) - listed_between, 1e-9)
+    gap = np.maximum(np.diff(rank, prepend=0.0) - settled_between, 1e-9)
     band = np.searchsorted(ends, rank)
     starts = np.unique(band, return_index=True)[1]
     for part in (slice(a, b) for a, b in zip(starts, [*starts[1:], len(rank)], strict=True)):
@@ -168,12 +176,20 @@ def positives_by_rank(
         share = mass[:, part].sum(1, keepdims=True) / np.maximum(band_pairs, 1e-300)
         mass[:, part] += share * (band_pairs * gap[part] / gap[part].sum() - pairs[:, part])
     cumulative = np.maximum.accumulate(np.cumsum(mass, axis=1), axis=1)
-    cumulative = np.minimum(np.minimum(cumulative, mass.sum(1, keepdims=True)) + np.cumsum(listed_between), rank)
+    most = rank - np.cumsum(settled_between - listed_between)
+    cumulative = np.minimum(np.minimum(cumulative, mass.sum(1, keepdims=True)) + np.cumsum(listed_between), most)
     counts = np.ones(len(ranks)) if posterior.counts is None else posterior.counts
     labels, positives = (
-        np.cumsum(np.bincount(place, weights, len(rank)) + listed_between) for weights in (counts, counts * positive)
+        np.cumsum(np.bincount(place, weights, len(rank)) + known_between)
+        for weights, known_between in ((counts, settled_between), (counts * positive, listed_between))
     )
     return PositivesByRank(rank, cumulative, labels, positives)
+
+
+def _among_all(ends: np.ndarray, settled: np.ndarray) -> np.ndarray:
+    """Return the ends of bands among all pairs; settled: (k,) ascending, the ranks of known pairs, in no band."""
+    above = np.minimum.accumulate((settled - np.arange(1, len(settled) + 1))[::-1])[::-1]
+    return ends + np.searchsorted(above, ends, side="right")
 
 
 def _after_ties(ends: np.ndarray, ranks: np.ndarray) -> np.ndarray:

@@ -32,13 +32,14 @@ CHANGES = ("average_precision", "precision_at_recall_20")
 class View:
     """How one model scores the labelled pairs: its ranking of all pairs, the pairs' scores (n,), its threshold.
 
-    known: (k,) the scores of known positives, which need no audit.
+    known, known_negatives: (k,) the scores of known pairs, which need no audit.
     """
 
     ranking: Ranking
     scores: np.ndarray
     threshold: float | None
     known: np.ndarray = field(default_factory=lambda: np.empty(0))
+    known_negatives: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     @property
     def ranks(self) -> np.ndarray:
@@ -46,11 +47,12 @@ class View:
 
     def rank(self, scores: np.ndarray) -> np.ndarray:
         """Return the number of pairs with at least each score: those that need no label any more are counted."""
-        return self.ranking.rank(scores, np.r_[self.scores, self.known])
+        return self.ranking.rank(scores, np.r_[self.scores, self.known, self.known_negatives])
 
     def positives_by_rank(self, sample: Sample, posterior: Posterior) -> PositivesByRank:
         """Return the positives found by rank under the model."""
-        return positives_by_rank(posterior, sample.positive, self.ranks, self.rank(self.known))
+        known_ranks = self.rank(self.known), self.rank(self.known_negatives)
+        return positives_by_rank(posterior, sample.positive, self.ranks, *known_ranks)
 
     @property
     def threshold_rank(self) -> float | None:

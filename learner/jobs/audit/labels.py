@@ -12,7 +12,7 @@ from allpairs.db.labels.audits import AuditLabel, audit_labels
 from allpairs.learner.evaluation.audit.measure import labels_needed
 from allpairs.learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
 from allpairs.learner.evaluation.audit.verdicts import NO, UNREAD, VERDICTS, YES, Verdicts
-from allpairs.learner.jobs.audit.designs import AuditDesign
+from allpairs.learner.jobs.audit.designs import AuditDesign, evaluation_ids
 from allpairs.learner.jobs.audit.read_pairs import ReadPairs, read_of
 from allpairs.learner.jobs.data.evaluation_snapshot import item_pair_scores, rows_of, similarities_of
 from allpairs.learner.jobs.data.project_data import ProjectData
@@ -22,9 +22,9 @@ from allpairs.learner.jobs.data.project_data import ProjectData
 class LabelledAudit:
     """Labelled pairs with their item ids (n,), and all pairs that need no label any more.
 
-    unsure: number of pairs that nobody could decide. They are left out, as if they had not been drawn. known: (k, 2)
-    item ids of the known positives: those that came with the data, those that checks of false positives found, and
-    those that people had decided of before the design was made.
+    unsure: number of pairs that nobody could decide. They are left out, as if they had not been drawn. known,
+    known_negatives: (k, 2) item ids of known pairs: those that came with the data, those that checks of false positives
+    found, and those that people had decided of before the design was made.
     read: what a machine rater has read of the design.
     """
 
@@ -34,6 +34,7 @@ class LabelledAudit:
     unsure: int
     answered: set[tuple[int, int]]
     known: np.ndarray
+    known_negatives: np.ndarray
     read: ReadPairs
 
     def placed(self) -> list[list[float]]:
@@ -97,8 +98,10 @@ def read_labelled(
         and label.left_id in present
         and label.right_id in present
     ]
-    same = _decided_same(session, project_id, design)
-    known = np.concatenate([_known_positives(data), _items(checked, AnswerKind.POSITIVE).T, same])
+    same, different = _decided(session, project_id, design)
+    positives, negatives = _known_pairs(data)
+    known = np.concatenate([positives, _items(checked, AnswerKind.POSITIVE).T, same])
+    known_negatives = np.concatenate([negatives, _items(checked, AnswerKind.NEGATIVE).T, different])
     sizes = design.strata.sizes.copy()
     known_by_stratum = np.zeros(len(design.strata.sizes))
     np.subtract.at(sizes, _strata(design, checked, data, *_items(checked)), 1)
@@ -125,14 +128,15 @@ def read_labelled(
     )
     answered |= {(label.left_id, label.right_id) for label in (*audited, *checked)}
     unsure = len(drawn) - len(decided)
-    return LabelledAudit(sample, left[inside], right[inside], unsure, answered, known, read[design.id])
+    return LabelledAudit(sample, left[inside], right[inside], unsure, answered, known, known_negatives, read[design.id])
 
 
-def _decided_same(session: Session, project_id: int, design: AuditDesign) -> np.ndarray:
-    """Return the pairs (k, 2) outside the design's strata whose texts people say are the same, now or else before."""
+def _decided(session: Session, project_id: int, design: AuditDesign) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs (k, 2) outside the design's strata that people say are the same, now or else before; others."""
     now_decided = known_by_decisions(session, project_id)
-    pairs = [pair for pair, same in design.decided.items() if now_decided.get(pair, same)]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    pairs = np.array(list(design.decided), dtype=np.int64).reshape(-1, 2)
+    same = np.array([now_decided.get(pair, before) for pair, before in design.decided.items()], dtype=bool)
+    return pairs[same], pairs[~same]
 
 
 def _verdicts(read: ReadPairs, labels: Sequence[AuditLabel], stratum: np.ndarray) -> Verdicts | None:
@@ -167,11 +171,15 @@ def _checked(session: Session, project_id: int) -> list[AuditLabel]:
     return [label for label in labels if label.answer != AnswerKind.UNSURE]
 
 
-def _known_positives(data: ProjectData) -> np.ndarray:
-    """Return the item ids (k, 2) of the evaluation pairs that are positives in the data."""
-    left, right = data.dataset.evaluation_positives.T
-    ids = data.item_ids[data.dataset.evaluation_left[left]], data.item_ids[data.dataset.evaluation_right[right]]
-    return np.column_stack(ids)
+def _known_pairs(data: ProjectData) -> tuple[np.ndarray, np.ndarray]:
+    """Return the item ids (k, 2) of the evaluation pairs that are positives in the data, and of its negatives."""
+    dataset = data.dataset
+    known = np.unique(np.concatenate([dataset.evaluation_positives, dataset.evaluation_known]), axis=0)
+    width = len(dataset.evaluation_right) + 1
+    positive = np.isin(known @ [width, 1], dataset.evaluation_positives @ [width, 1])
+    left, right = evaluation_ids(data)
+    pairs = np.column_stack([left[known[:, 0]], right[known[:, 1]]])
+    return pairs[positive], pairs[~positive]
 
 
 def _items(labels: Sequence[AuditLabel], answer: AnswerKind | None = None) -> np.ndarray:

@@ -126,9 +126,9 @@ def _bare(data: ProjectData, matcher: StoredModel, labelled: LabelledAudit, prog
     bare = bare_vectors(take_snapshot(data, matcher, None, progress).vectors, blend_of(matcher))
     pair_sides = sides(data, bare)
     scores = item_pair_scores(data, bare, labelled.left_ids, labelled.right_ids)
-    known_scores = item_pair_scores(data, bare, labelled.known[:, 0], labelled.known[:, 1])
+    known_scores = [item_pair_scores(data, bare, *pairs.T) for pairs in (labelled.known, labelled.known_negatives)]
     ranking = rank_all(pair_sides.left, pair_sides.right, pair_sides.symmetric, progress)
-    view = View(ranking, scores, known["threshold"], known_scores)
+    view = View(ranking, scores, known["threshold"], *known_scores)
     rng = np.random.default_rng(data.settings.seed)
     posterior = posterior_of(labelled, view.ranks[:, None], rng)
     if posterior is None:
@@ -197,8 +197,11 @@ def _reliability(
 def _view(data: ProjectData, matcher: StoredModel, snapshot: EvaluationSnapshot, labelled: LabelledAudit) -> View:
     scores = item_pair_scores(data, snapshot.vectors, labelled.left_ids, labelled.right_ids, snapshot.rescored)
     threshold = -matcher.b / matcher.w if matcher.w and matcher.b is not None else None
-    known = item_pair_scores(data, snapshot.vectors, labelled.known[:, 0], labelled.known[:, 1], snapshot.rescored)
-    return View(snapshot.ranking, scores, threshold, known)
+    known = [
+        item_pair_scores(data, snapshot.vectors, *pairs.T, snapshot.rescored)
+        for pairs in (labelled.known, labelled.known_negatives)
+    ]
+    return View(snapshot.ranking, scores, threshold, *known)
 
 
 def _audit(

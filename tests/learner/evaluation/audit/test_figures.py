@@ -184,6 +184,23 @@ def test_known_positives_are_found_at_their_own_ranks() -> None:
     assert found.average_precision() == pytest.approx(whole.average_precision(), abs=0.003)
 
 
+def test_known_negatives_hold_no_positives_of_strata() -> None:
+    pattern = many(1)
+    settled = np.arange(len(pattern)) < 300  # the highest pairs, of which some match and some do not
+    ranks = np.arange(1.0, len(pattern) + 1)
+    below = pattern[~settled]
+    weight = 9.0
+    sampled = np.arange(len(below)) % weight == 4
+    mass = np.tile(weight * below[sampled], (2, 1))
+    ends = np.array([900.0, float(len(below))])
+    posterior = Posterior(np.full((2, 2), below.mean()), mass, np.full_like(mass, weight), ends)
+    known_ranks = ranks[settled & pattern], ranks[settled & ~pattern]
+    by_rank = positives_by_rank(posterior, below[sampled], ranks[~settled][sampled], *known_ranks)
+    assert by_rank.until(300, rng()) == pytest.approx(pattern[settled].sum())
+    assert 1_200 in by_rank.rank  # the first band ends below the known pairs, too
+    assert by_rank.labels[-1] == settled.sum() + sampled.sum()
+
+
 def test_without_a_threshold_there_are_no_figures_at_it() -> None:
     found = known(many(0), np.arange(1.0, 3_001))
     at_it = {"precision", "recall", "f1"}
