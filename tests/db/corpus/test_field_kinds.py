@@ -148,7 +148,7 @@ def test_names_say_what_columns_are_in_three_languages(kind: FieldKind) -> None:
     assert {name: guess_kind(name, values) for name in names.split(", ")} == dict.fromkeys(names.split(", "), kind)
 
 
-@pytest.mark.parametrize("kind", set(COLUMNS) - {CODE, PRICE})
+@pytest.mark.parametrize("kind", [kind for kind in COLUMNS if kind not in (CODE, PRICE)])
 def test_values_say_what_columns_are_where_names_do_not(kind: FieldKind) -> None:
     values, names = COLUMNS[kind]
     assert guess_kind("Feld 7", values) == kind
