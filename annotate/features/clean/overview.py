@@ -12,6 +12,7 @@ from allpairs.annotate.kit.jobs.requests import request_matches
 from allpairs.db.corpus.files import WORKBOOKS
 from allpairs.db.domain import Clustering, Side
 from allpairs.db.errors import InputError
+from allpairs.db.groups.decisions import decisions_state
 from allpairs.db.projects.lists import current_list, rows_at, standing_rows
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.stable_groups import newest_change, newest_update
@@ -51,7 +52,8 @@ def list_state(engine: Engine, project_id: int, side: Side) -> tuple[int, ...] |
         if version is None:
             return None
         rest = newest_change(session, project_id), version_of_texts(session, project_id)
-        return version.id, update.id if update else 0, matcher.number if matcher else -1, *rest
+        decisions = decisions_state(session, project_id)
+        return version.id, update.id if update else 0, matcher.number if matcher else -1, *rest, *decisions
 
 
 def read_list_overview(engine: Engine, project_id: int, side: Side) -> ListOverview:

@@ -6,8 +6,10 @@ from functools import partial
 import streamlit as st
 
 from allpairs.annotate.features.clean import overview
+from allpairs.annotate.features.clean.new_version import NewRows, count_new_rows
 from allpairs.annotate.features.clean.overview import ListOverview
 from allpairs.annotate.features.clean.project_list import NO_LIST, CleanRulesInput
+from allpairs.annotate.features.clean.ui.new_version import draw_new_rows, draw_new_version
 from allpairs.annotate.features.download.routes import clean_address
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.jobs.open_jobs import newest_progress
@@ -72,7 +74,10 @@ def draw_clean_list(project: Project) -> None:
     with downloads:
         if may(Right.CHANGE, project.id):
             _downloads(project.id, about, choices)
+            draw_new_rows(project.id, _new_rows(project.id, side, state), about.is_workbook, choices)
         _search(project.id, about)
+        if may(Right.CHANGE, project.id):
+            draw_new_version(project.id, side)
     with told():
         st.dataframe(
             [dict(zip(about.columns, row, strict=True)) for row in _first_rows(project.id, state, choices)],
@@ -99,6 +104,12 @@ def _overview(project_id: int, side: Side, state: tuple[int, ...]) -> ListOvervi
 def _first_rows(project_id: int, state: tuple[int, ...], choices: CleanRulesInput) -> list[list[str]]:
     """Return the first rows; state: what they change with."""
     return overview.first_clean_rows(engine(), project_id, choices)
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _new_rows(project_id: int, side: Side, state: tuple[int, ...]) -> NewRows:
+    """Return how many rows are new; state: what that changes with."""
+    return count_new_rows(engine(), project_id, side)
 
 
 def _downloads(project_id: int, about: ListOverview, choices: CleanRulesInput) -> None:

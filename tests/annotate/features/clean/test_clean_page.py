@@ -59,3 +59,24 @@ def test_doubles_are_searched_by_the_newest_model(engine: Engine, project: int) 
 def test_a_list_whose_rows_are_not_kept(engine: Engine) -> None:
     make_project(engine, ["a", "b"])
     assert "not kept" in said(open_page())
+
+
+def test_a_new_version_is_compared_and_taken_over(engine: Engine, project: int, tmp_path: Path) -> None:
+    path = tmp_path / "march.csv"
+    path.write_text("id,person\n1,Anna\n3,Beate\n4,Carl\n5,Dora\n")
+    with writing(engine) as session:
+        session.add(StoredModel(project_id=project, number=1, encoder="tiny", w=10.0, b=-5.0))
+    page = open_page()
+    page.text_input(key="new_version_path").input(str(path)).run()
+    assert "'name'" in said(page)  # which column the file lacks
+    page.selectbox(key="new_version_column_name").select("person").run()
+    assert "1 new, 1 changed, 1 gone, 2 the same" in said(page)
+    assert not page.exception
+    page.button(key="new_version_take_over").click().run()
+    assert not page.exception
+    assert "4 rows, no doubles so far." in said(page)
+    assert "1 new row, none is unsure." in said(page)
+    links = {link.proto.label: link.proto.url for link in page.get("link_button")}
+    assert "table=new&suffix=csv" in links["New rows"]
+    with reading(engine) as session:
+        assert session.scalars(select(Job.kind).where(Job.project_id == project)).all() == ["matches"]
