@@ -1,6 +1,7 @@
 """Correct the groups: one after the other as a table, least sure first, by keys."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from html import escape
 
 import streamlit as st
@@ -8,7 +9,8 @@ import streamlit as st
 from allpairs.annotate.features.groups import decide, open_groups
 from allpairs.annotate.features.groups.group_table import CellMark, GroupRow, cell_marks
 from allpairs.annotate.features.groups.open_groups import GroupWork, OpenGroup, ShownGroup
-from allpairs.annotate.features.label.ui.pair_view import CELL, marked
+from allpairs.annotate.features.label.ui import pair_view
+from allpairs.annotate.features.label.ui.pair_view import marked
 from allpairs.annotate.frame.access.roles import Right
 from allpairs.annotate.kit.text.diff import highlight
 from allpairs.annotate.kit.text.formatting import beginning, duration, literal
@@ -19,8 +21,9 @@ from allpairs.annotate.kit.ui.state import annotator, engine, may
 PAGE = 50  # rows of a group that are shown at a time
 LETTERS = "ABDEFGHILNOPQSTUVWXY"  # of rows; the others are keys of buttons, or the browser's
 SIGNS = {CellMark.SAME: "", CellMark.SIMILAR: "≈ ", CellMark.DIFFERENT: "≠ ", CellMark.MISSING: "○ "}
-NONE_YET = "There are no groups yet. Find matches on the page “Export” first."
+NONE_YET = "There are no groups yet. Find doubles first."
 SIGNS_IN_WORDS = "The first row stays. Against it ≈ is similar, ≠ is different, and ○ is only in one of both."
+CELL = f"{pair_view.CELL}; overflow-wrap: break-word"  # a wide table scrolls, and words stay whole
 TICKED = "text-decoration: line-through; opacity: 0.6"
 TABLE = "width: 100%; border-collapse: collapse; font-size: 0.9rem"
 
@@ -102,9 +105,17 @@ def _page_of(project_id: int, group: OpenGroup, rows: list[GroupRow]) -> list[Gr
 
 
 def rows_as_table(columns: Sequence[str], rows: Sequence[GroupRow], ticked: set[int]) -> str:
-    """Return the rows as HTML, each cell marked where it differs from that of the first row."""
+    """Return the rows as HTML, each cell marked where it differs from that of the first row.
+
+    Columns that are empty in all rows are left out, and one that holds the ids.
+    """
+    filled = [
+        place for place in range(len(columns)) if any(row.cells[place].strip() not in ("", row.id) for row in rows)
+    ]
+    names = (columns[place] for place in filled)
+    rows = [replace(row, cells=tuple(row.cells[place] for place in filled)) for row in rows]
     letters = _letters(rows)
-    head = "".join(f"<th scope='col' style='{CELL}'>{escape(name)}</th>" for name in ("", "id", *columns))
+    head = "".join(f"<th scope='col' style='{CELL}'>{escape(name)}</th>" for name in ("", "id", *names))
     body = "".join(_row(rows[0], row, letters[row.item], row.item in ticked) for row in rows)
     return f"<div style='overflow-x: auto'><table style='{TABLE}'><tr>{head}</tr>{body}</table></div>"
 
