@@ -32,7 +32,7 @@ PEERS = {
             PROJECT,
             LABELS,
             "Without answers: `allpairs clean`. After answers the groups of a new project: the batches that it asks "
-            "about, p of one half, average linkage. It reads values as they came, and answers decide over the model.",
+            "about, p of one half, connected matches. It reads values as they came, and answers decide over the model.",
         ),
         ListPeer(
             "dedupe",

@@ -43,7 +43,7 @@ def main() -> None:
     sizes = np.diff([0, *(budget for budget in task.labels if budget)]).tolist()
     divided = split_corpus(corpus, settings.evaluation_share, np.random.default_rng(task.seed))
     run_simulation(divided, load_encoder(), settings, len(sizes), task.folder / "run", sizes=sizes, after=keep)
-    task.finish({"batches": sizes, "clustering": "average", "least": LEAST}, {"allpairs": VERSION})
+    task.finish({"batches": sizes, "clustering": "connected", "least": LEAST}, {"allpairs": VERSION})
 
 
 def groups_without_answers(task: ListTask) -> np.ndarray:
@@ -92,7 +92,7 @@ def groups_of_texts(labels: Labels, dataset: Dataset, scorer: VectorScorer) -> n
     p = layer.probability(pairs.score)
     yes = answered[answers.label == 1]
     no = answered[answers.label == 0]
-    return clustered(Links(len(rows), pairs.left, pairs.right, p, yes, no), Clustering.AVERAGE, LEAST)
+    return clustered(Links(len(rows), pairs.left, pairs.right, p, yes, no), Clustering.CONNECTED, LEAST)
 
 
 def groups_of_rows(corpus: Corpus, task: ListTask, texts: np.ndarray) -> np.ndarray:

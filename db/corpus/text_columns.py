@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from allpairs.db.corpus.field_values import ColumnFormat
 from allpairs.db.corpus.fields import Aligned, aligned
-from allpairs.db.domain import FieldKind, Side
+from allpairs.db.domain import Clustering, FieldKind, Kind, Side
 
 # of a side, beside its names
 KINDS = "{}_kinds"
@@ -122,6 +122,15 @@ class TextColumns:
             if READINGS.format(side) in stored
         }
         return cls(names, kinds, readings)
+
+
+def usual_clustering(kind: Kind, several_columns: bool) -> Clustering:
+    """Return the clustering that suits most projects with probabilities.
+
+    The doubles of one list of records are few, and some have so many gaps that they resemble only one of them: average
+    linkage would leave these out. Texts have larger groups, in which chains join what is apart (docs/results.md).
+    """
+    return Clustering.CONNECTED if kind == Kind.SYMMETRIC and several_columns else Clustering.AVERAGE
 
 
 def _kind(kinds: Sequence[Sequence[FieldKind]], places: Sequence[int | None]) -> FieldKind:

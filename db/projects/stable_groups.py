@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
+from allpairs.db.corpus.text_columns import usual_clustering
 from allpairs.db.domain import Clustering, Kind, NoticeKind, Representative, Settings, Side
 from allpairs.db.projects.items import CHUNK, chunks, known_identifiers
 from allpairs.db.projects.matchers import newest_matcher
@@ -68,7 +69,8 @@ def asked_as_before(session: Session, project_id: int) -> MatchesArguments | Non
     if not matcher.w or matcher.b is None:
         return None
     p = HALF if last is None or last.p is None else min(max(last.p, SURE), 1 - SURE)
-    clustering = Clustering.AVERAGE if last is None or last.p is None else Clustering(last.clustering)
+    usual = usual_clustering(Kind(project.kind), bool(project.text_columns))
+    clustering = usual if last is None or last.p is None else Clustering(last.clustering)
     grouping = clustering, representative, newest_by
     return matcher.number, (log(p / (1 - p)) - matcher.b) / matcher.w, None, *grouping
 

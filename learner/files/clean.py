@@ -12,8 +12,8 @@ from allpairs.db.corpus.column_guess import guess_columns
 from allpairs.db.corpus.field_kinds import LOOKED_AT, guess_kind
 from allpairs.db.corpus.files import ReadFile, preview, read_rows
 from allpairs.db.corpus.staging import Staging
-from allpairs.db.corpus.text_columns import TextColumns
-from allpairs.db.domain import Clustering, Side, Split
+from allpairs.db.corpus.text_columns import TextColumns, usual_clustering
+from allpairs.db.domain import Kind, Side, Split
 from allpairs.db.errors import InputError
 from allpairs.db.identity import identity
 from allpairs.db.progress import Progress, no_progress
@@ -94,10 +94,11 @@ def group_rows_of_list(
     layer = model.layer
     looked_at = min(least_score, ALIKE if layer is None else (LOWEST_P_LOGIT - layer.b) / layer.w)
     left, right, score = _scored_pairs(model, texts, looked_at, progress) if n > 1 else _nothing()
-    # Without a trained model the score stands for p: the mean over the pairs of two groups keeps chains apart.
+    # Without a trained model the score stands for p.
     links = Links(n, left, right, score if layer is None else layer.probability(score))
     least = least_score if layer is None else float(layer.probability(np.array([least_score]))[0])
-    group = clustered(links, Clustering.AVERAGE, least)
+    several_columns = len(records.columns.names[Side.LEFT]) > 1
+    group = clustered(links, usual_clustering(Kind.SYMMETRIC, several_columns), least)
     groups = with_equal_texts(described(links, links.p, group), np.array(list(map(len, places)), dtype=np.int64))
     apart = groups.group_of_text[left] != groups.group_of_text[right]
     doubtful = int((apart | (groups.group_of_text[left] < 0)).sum())

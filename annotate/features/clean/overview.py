@@ -10,11 +10,13 @@ from allpairs.annotate.features.clean.project_list import CleanRulesInput, group
 from allpairs.annotate.features.quality.rounds import threshold
 from allpairs.annotate.kit.jobs.requests import request_matches
 from allpairs.db.corpus.files import WORKBOOKS
-from allpairs.db.domain import Clustering, Side
+from allpairs.db.corpus.text_columns import usual_clustering
+from allpairs.db.domain import Clustering, Kind, Side
 from allpairs.db.errors import InputError
 from allpairs.db.groups.decisions import decisions_state
 from allpairs.db.projects.lists import current_list, rows_at, standing_rows
 from allpairs.db.projects.matchers import newest_matcher
+from allpairs.db.projects.projects import project_of
 from allpairs.db.projects.stable_groups import newest_change, newest_update
 from allpairs.db.results.matches import read_matches
 from allpairs.db.schema.engine import reading
@@ -128,8 +130,10 @@ def find_doubles(engine: Engine, project_id: int) -> str:
     """
     with reading(engine) as session:
         matcher = newest_matcher(session, project_id)
+        project = project_of(session, project_id)
     if matcher is None:
         raise InputError("there is no model yet: the first one comes with the first batch of pairs, in a minute")
     least = threshold(matcher)
-    number, clustering = (0, Clustering.CONNECTED) if least is None else (matcher.number, Clustering.AVERAGE)
+    usual = usual_clustering(Kind(project.kind), bool(project.text_columns))
+    number, clustering = (0, Clustering.CONNECTED) if least is None else (matcher.number, usual)
     return request_matches(engine, project_id, number, least, grouping=Grouping(clustering))
