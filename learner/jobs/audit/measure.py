@@ -126,7 +126,9 @@ def _bare(data: ProjectData, matcher: StoredModel, labelled: LabelledAudit, prog
     bare = bare_vectors(take_snapshot(data, matcher, None, progress).vectors, blend_of(matcher))
     pair_sides = sides(data, bare)
     scores = item_pair_scores(data, bare, labelled.left_ids, labelled.right_ids)
-    known_scores = [item_pair_scores(data, bare, *pairs.T) for pairs in (labelled.known, labelled.known_negatives)]
+    known_scores = [
+        item_pair_scores(data, bare, pairs[:, 0], pairs[:, 1]) for pairs in (labelled.known, labelled.known_negatives)
+    ]
     ranking = rank_all(pair_sides.left, pair_sides.right, pair_sides.symmetric, progress)
     view = View(ranking, scores, known["threshold"], *known_scores)
     rng = np.random.default_rng(data.settings.seed)
@@ -198,7 +200,7 @@ def _view(data: ProjectData, matcher: StoredModel, snapshot: EvaluationSnapshot,
     scores = item_pair_scores(data, snapshot.vectors, labelled.left_ids, labelled.right_ids, snapshot.rescored)
     threshold = -matcher.b / matcher.w if matcher.w and matcher.b is not None else None
     known = [
-        item_pair_scores(data, snapshot.vectors, *pairs.T, snapshot.rescored)
+        item_pair_scores(data, snapshot.vectors, pairs[:, 0], pairs[:, 1], snapshot.rescored)
         for pairs in (labelled.known, labelled.known_negatives)
     ]
     return View(snapshot.ranking, scores, threshold, *known)
