@@ -100,12 +100,14 @@ class Outcome:
 
     new, equal: new identifiers, of new texts and of texts that the project has; changed; same: those that name their
     text already; withdrawn; unknown: those that the project does not have. change: what was stored; None: nothing.
+    changes_nothing: whether there was nothing to store.
     """
 
     counts: dict[str, int]
     examples: dict[str, list[ChangeExample]]
     notes: tuple[str, ...] = ()
     change: TextChangeDetails | None = None
+    changes_nothing: bool = False
 
     @property
     def in_short(self) -> TextsChanged:
@@ -129,7 +131,7 @@ def preview_change(engine: Engine, project: str, source: TextFile, progress: Pro
         stored_project = project_for(session, Right.CHANGE, project)
         entries, notes = _read(stored_project, source, progress)
         plan = _plan(session, stored_project, source, entries, progress)
-    return Outcome(plan.counts, dict(plan.examples), notes)
+    return Outcome(plan.counts, dict(plan.examples), notes, changes_nothing=plan.changes_nothing)
 
 
 def apply(engine: Engine, project: str, source: TextFile, progress: Progress = no_progress) -> Outcome:
@@ -143,7 +145,7 @@ def apply(engine: Engine, project: str, source: TextFile, progress: Progress = n
         entries, notes = _read(stored_project, source, progress)
         plan = _plan(session, stored_project, source, entries, progress)
     if plan.changes_nothing:
-        return Outcome(plan.counts, dict(plan.examples), notes)
+        return Outcome(plan.counts, dict(plan.examples), notes, changes_nothing=plan.changes_nothing)
     with acting(engine, Right.CHANGE, stored_project.id) as session:
         project_ = project_of(session, stored_project.id)
         if state_of(session, project_.id) != plan.state:  # somebody else has changed texts meanwhile

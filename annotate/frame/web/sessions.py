@@ -8,7 +8,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileManager
 
 VISIT = "visit"  # where a session keeps what it shows
-WITH_UPLOADS = frozenset({"data", "new_project"})  # the pages that take files
+WITH_UPLOADS = frozenset({"clean", "data", "new_project"})  # the pages that take files
 
 
 @dataclass(eq=False)

@@ -5,10 +5,10 @@ from pathlib import Path
 import streamlit as st
 
 from allpairs.annotate.features.clean import new_version
-from allpairs.annotate.features.clean.new_version import MissingColumns, NewRows, counts_in_words
+from allpairs.annotate.features.clean.new_version import KINDS, MissingColumns, NewRows, counts_in_words
 from allpairs.annotate.features.clean.project_list import CleanRulesInput
 from allpairs.annotate.features.download.routes import clean_address
-from allpairs.annotate.features.texts.change_texts import TITLES, Outcome, TextFile
+from allpairs.annotate.features.texts.change_texts import Outcome, TextFile
 from allpairs.annotate.kit.text.formatting import literal, sentence
 from allpairs.annotate.kit.text.measures import counted
 from allpairs.annotate.kit.ui.errors import told
@@ -76,6 +76,9 @@ def _preview(project_id: int, file: TextFile) -> None:
         outcome = new_version.preview_version(engine(), project_id, file)
     for note in outcome.notes:
         st.warning(literal(note))
+    if outcome.changes_nothing:
+        st.success("The list is as this file.", icon=":material/check:")
+        return
     st.markdown(f"**{counts_in_words(outcome)}**")
     _examples(outcome)
     if st.button("Take over", key="new_version_take_over", type="primary", icon=":material/save:"):
@@ -90,9 +93,10 @@ def _preview(project_id: int, file: TextFile) -> None:
 
 def _examples(outcome: Outcome) -> None:
     rows = [
-        {"what": TITLES[kind], "id": example.id, "before": example.before, "now": example.after}
-        for kind, examples in outcome.examples.items()
-        for example in examples
+        {"row": word, "id": example.id, "before": example.before, "now": example.after}
+        for word, kinds in KINDS.items()
+        for kind in kinds
+        for example in outcome.examples.get(kind, ())
         if kind != "same"
     ]
     if rows:

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from allpairs.annotate.features.projects.projects import create_project
+from allpairs.annotate.frame.web.sessions import Visit
 from allpairs.db.corpus.corpus import Columns, stage_corpus
 from allpairs.db.corpus.split import split_corpus
 from allpairs.db.domain import Settings
@@ -67,6 +68,7 @@ def test_a_new_version_is_compared_and_taken_over(engine: Engine, project: int, 
     with writing(engine) as session:
         session.add(StoredModel(project_id=project, number=1, encoder="tiny", w=10.0, b=-5.0))
     page = open_page()
+    assert page.get("file_uploader") and Visit("clean").takes_files
     page.text_input(key="new_version_path").input(str(path)).run()
     assert "'name'" in said(page)  # which column the file lacks
     page.selectbox(key="new_version_column_name").select("person").run()
@@ -76,6 +78,7 @@ def test_a_new_version_is_compared_and_taken_over(engine: Engine, project: int, 
     assert not page.exception
     assert "4 rows, no doubles so far." in said(page)
     assert "1 new row, none is unsure." in said(page)
+    assert "new_version_take_over" not in [button.key for button in page.button]  # nothing is left to do
     links = {link.proto.label: link.proto.url for link in page.get("link_button")}
     assert "table=new&suffix=csv" in links["New rows"]
     with reading(engine) as session:
