@@ -77,7 +77,7 @@ def draw_clean_list(project: Project) -> None:
             draw_new_rows(project.id, _new_rows(project.id, side, state), about.is_workbook, choices)
         _search(project.id, about)
         if may(Right.CHANGE, project.id):
-            draw_new_version(project.id, side)
+            draw_new_version(project.id, side, state)
     with told():
         st.dataframe(
             [dict(zip(about.columns, row, strict=True)) for row in _first_rows(project.id, state, choices)],

@@ -25,8 +25,8 @@ EXPLANATION = (
 )
 
 
-def draw_new_version(project_id: int, side: Side) -> None:
-    """Draw the choice of a new version of the list, and what it would change."""
+def draw_new_version(project_id: int, side: Side, state: tuple[int, ...]) -> None:
+    """Draw the choice of a new version of the list, and what it would change; state: of the list as it is."""
     with st.expander("New version of the list", icon=":material/update:", key="new_version"):
         st.caption(EXPLANATION)
         path = chosen_file("new_version")
@@ -34,7 +34,7 @@ def draw_new_version(project_id: int, side: Side) -> None:
             with told():
                 file = _read(project_id, path, side)
                 if file is not None:
-                    _preview(project_id, file)
+                    _preview(project_id, file, state)
 
 
 def draw_new_rows(project_id: int, rows: NewRows, is_workbook: bool, choices: CleanRulesInput) -> None:
@@ -71,9 +71,14 @@ def _read(project_id: int, path: Path, side: Side) -> TextFile | None:
     return new_version.version_file(engine(), project_id, path, side, renamed)
 
 
-def _preview(project_id: int, file: TextFile) -> None:
-    with st.spinner("Comparing with the list …"):
-        outcome = new_version.preview_version(engine(), project_id, file)
+@st.cache_data(max_entries=5, show_spinner="Comparing with the list …")
+def _outcome(project_id: int, _file: TextFile, key: tuple[object, ...]) -> Outcome:
+    """Return what a new version changes; key: what that hangs on, for the page is drawn again at each click."""
+    return new_version.preview_version(engine(), project_id, _file)
+
+
+def _preview(project_id: int, file: TextFile, state: tuple[int, ...]) -> None:
+    outcome = _outcome(project_id, file, (repr(file), file.path.stat().st_mtime_ns, state))
     for note in outcome.notes:
         st.warning(literal(note))
     if outcome.changes_nothing:

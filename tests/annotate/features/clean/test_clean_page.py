@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sqlalchemy import Engine, select
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
+from allpairs.annotate.features.download.routes import routes
 from allpairs.annotate.features.projects.projects import create_project
 from allpairs.annotate.frame.web.sessions import Visit
 from allpairs.db.corpus.corpus import Columns, stage_corpus
@@ -80,6 +83,7 @@ def test_a_new_version_is_compared_and_taken_over(engine: Engine, project: int, 
     assert "1 new row, none is unsure." in said(page)
     assert "new_version_take_over" not in [button.key for button in page.button]  # nothing is left to do
     links = {link.proto.label: link.proto.url for link in page.get("link_button")}
-    assert "table=new&suffix=csv" in links["New rows"]
+    answer = TestClient(Starlette(routes=routes())).get(f"/{links['New rows']}")
+    assert answer.content.decode("utf-8-sig").split() == ["id,person,group,keep,sure,kept_id", "5,Dora,,yes,,5"]
     with reading(engine) as session:
         assert session.scalars(select(Job.kind).where(Job.project_id == project)).all() == ["matches"]
