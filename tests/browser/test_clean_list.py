@@ -1,6 +1,6 @@
 """A messy workbook in, 40 answers, two groups corrected, and the clean workbook out: as a new user does it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from allpairs.db.projects.jobs import OPEN
 from allpairs.db.projects.stable_groups import grouped_items
 from allpairs.db.schema.engine import make_engine, reading
 from allpairs.db.schema.tables import Identifier, Job, Project, Round, StoredModel, Task
-from benchmarks.lists.make import MessyList, messy_list
+from benchmarks.lists.make import messy_list
 from tests.helpers.browser import App, Picture, drawn
 from tests.helpers.machine import free_port
 from tests.helpers.services.workers import wait_for
@@ -41,12 +41,12 @@ def worked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Ap
         app.stop()
 
 
-def write_workbook_of(messy: MessyList, path: Path) -> None:
+def write_list(rows: Sequence[Mapping[str, str]], path: Path) -> None:
     book = Workbook()
     sheet = book.active
     assert sheet is not None
-    sheet.append(list(messy.kind.columns))
-    for row in messy.rows:
+    sheet.append(list(rows[0]))
+    for row in rows:
         sheet.append(list(row.values()))
     book.save(path)
 
@@ -104,13 +104,26 @@ def download(page: Page, path: Path) -> dict[str, Table]:
     return sheets(path)
 
 
+def require_clean(tables: Mapping[str, Table], rows: Sequence[Mapping[str, str]], groups: Mapping[str, int]) -> None:
+    """Check that every row and column is in the marked list once, and one row of each group in the clean one."""
+    head, *marked = tables["Marked"]
+    columns = tuple(rows[0])
+    assert head[: len(columns)] == columns == tables["Clean"][0]
+    assert [row[: len(columns)] for row in marked] == [tuple(row.values()) for row in rows]
+    group, keep = (head.index(name) for name in ("group", "keep"))
+    assert {row[0]: int(row[group][1:]) for row in marked if row[group]} == groups
+    stays = [row[: len(columns)] for row in marked if row[keep] == "yes"]
+    assert tables["Clean"][1:] == stays
+    assert len(stays) == len(marked) - len(groups) + len(set(groups.values()))
+
+
 def test_a_messy_workbook_goes_home_clean(
     page: Page, worked: tuple[App, Engine], tmp_path: Path, picture: Picture
 ) -> None:
     app, engine = worked
     messy = messy_list("customers", 300, 5)
     truth = dict(zip(messy.ids, messy.group.tolist(), strict=True))
-    write_workbook_of(messy, tmp_path / "customers.xlsx")
+    write_list(messy.rows, tmp_path / "customers.xlsx")
 
     page.goto(f"{app.url}/new_project")
     expect(page.get_by_role("heading", name="New project", exact=True)).to_be_visible(timeout=60_000)
@@ -131,7 +144,10 @@ def test_a_messy_workbook_goes_home_clean(
     drawn(page)
     picture(page, "clean-list", 1500)
     before = groups_by_id(engine)
-    page.keyboard.press("2")  # the least sure group has two rows, or rows that are ticked first
+    page.keyboard.press("b")  # the second row
+    expect(page.locator("tr[style*=line-through]")).to_have_count(1)
+    drawn(page)
+    page.keyboard.press("2")
     expect(page.get_by_text("Your last decision")).to_be_visible()
     drawn(page)
     split = groups_by_id(engine)
@@ -148,15 +164,23 @@ def test_a_messy_workbook_goes_home_clean(
     expect(page.get_by_text("the clean list has")).to_be_visible(timeout=60_000)
     drawn(page)
 
-    tables = download(page, tmp_path / "clean.xlsx")
-    head, *marked = tables["Marked"]
-    columns = list(messy.kind.columns)
-    assert list(head[: len(columns)]) == columns == list(tables["Clean"][0])
-    assert [row[: len(columns)] for row in marked] == [tuple(row.values()) for row in messy.rows]  # each once, in order
-    group, keep = (head.index(name) for name in ("group", "keep"))
-    assert {row[0]: int(row[group][1:]) for row in marked if row[group]} == decided
-    stays = [row[: len(columns)] for row in marked if row[keep] == "yes"]
-    assert tables["Clean"][1:] == stays
-    assert len(stays) == len(marked) - len(decided) + len(set(decided.values()))
+    require_clean(download(page, tmp_path / "clean.xlsx"), messy.rows, decided)
     pairs = [pair for pair in combinations(before, 2) if before[pair[0]] == before[pair[1]]]
     assert sum(truth[left] == truth[right] for left, right in pairs) >= 0.8 * len(pairs) > 20
+
+    double = messy.rows[50] | {"Kundennr.": "9001"}
+    stranger = dict.fromkeys(messy.kind.columns, "") | {"Kundennr.": "9002", "Nachname": "Zwirbelbaum", "Ort": "Husum"}
+    later = [*messy.rows[1:], double, stranger]
+    write_list(later, tmp_path / "later.xlsx")
+    page.get_by_text("New version of the list").click()
+    page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(tmp_path / "later.xlsx")
+    page.get_by_role("button", name="Take over").click()
+    wait_for(lambda: "9001" in groups_by_id(engine) and idle(engine, 1), JOBS)
+    renewed = groups_by_id(engine)
+    assert "9002" not in renewed
+    gone = messy.ids[0]
+    assert {name: number for name, number in decided.items() if name != gone}.items() <= renewed.items()
+    page.reload()
+    expect(page.get_by_text("2 new rows")).to_be_visible(timeout=60_000)
+    drawn(page)
+    require_clean(download(page, tmp_path / "later-clean.xlsx"), later, renewed)

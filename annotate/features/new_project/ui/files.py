@@ -24,7 +24,7 @@ KINDS = {
     "two": "Two lists: texts of one with texts of the other",
 }
 EXAMPLES = (
-    "A list of questions, to find those that ask the same: “How do I reset my password?” and “I forgot my password”.",
+    "A list of customers, to find those that are in it twice; or questions, to find those that ask the same.",
     "Questions and the passages that answer them, or the products of two shops.",
 )
 TITLES = {"one": {Side.LEFT: "Texts"}, "two": {Side.LEFT: "Left list", Side.RIGHT: "Right list"}}
