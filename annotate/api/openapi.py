@@ -98,8 +98,14 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
         return in_path
     schema = operation.takes.model_json_schema()
     required = schema.get("required", ())
+    definitions = {f"#/$defs/{name}": definition for name, definition in schema.get("$defs", {}).items()}
     in_query = [
-        {"name": name, "in": "query", "required": name in required, "schema": field}
+        {
+            "name": name,
+            "in": "query",
+            "required": name in required,
+            "schema": definitions.get(field.get("$ref"), {}) | {key: field[key] for key in field if key != "$ref"},
+        }
         for name, field in schema["properties"].items()
     ]
     return in_path + in_query

@@ -16,10 +16,10 @@ from allpairs.db.errors import InputError
 _QUOTED = re.compile('[,;\t"\r\n]')
 
 
-def csv_line(cells: Iterable[Any]) -> str:
-    """Return the cells as a line: no cell can be a formula, and a missing value is empty."""
-    line = ",".join(map(_cell, cells))
-    return (line or '""') + "\n"  # a blank line would be no row
+def csv_line(cells: Iterable[Any], separator: str = ",", end: str = "\n", as_written: bool = False) -> str:
+    """Return the cells as a line; a missing value is empty; no cell can be a formula, but if all are `as_written`."""
+    line = separator.join(_cell(cell if as_written else guarded(cell), separator) for cell in cells)
+    return (line or '""') + end  # a blank line would be no row
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -50,8 +50,8 @@ def encoded_line(line: str, row: int) -> bytes:
         raise InputError(f"{problem}; correct the text") from None
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, separator: str) -> str:
     if value is None or (isinstance(value, float) and value != value):
         return ""
-    text = str(guarded(value))
-    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if separator in text or _QUOTED.search(text) else text

@@ -6,15 +6,14 @@ of the list came with that apostrophe, they get it again. A list of another kind
 text, is guarded when it becomes separated text. A workbook holds texts and numbers alone, never a formula.
 """
 
-import csv
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 
 from allpairs.db.corpus.cells import shown
+from allpairs.db.corpus.csv_writer import csv_line
 from allpairs.db.corpus.files import WORKBOOKS, FileFormat
-from allpairs.db.corpus.formula import guarded
 from allpairs.db.corpus.table_files import WRITERS, require_place, whole_file, writer_for
 from allpairs.db.errors import InputError
 from allpairs.learner.light.clean.plan import CleanPlan, Rows
@@ -125,11 +124,10 @@ def _write_separated(partial: Path, path: Path, table: Table, form: FileFormat, 
     columns, table_rows = table
     usual = SEPARATED[path.suffix.lower()]
     separator = usual if path.suffix.lower() == ".tsv" else form.separator or usual
+    as_written = bool(form.separator) and not form.guarded
     with partial.open("w", encoding=encoding, newline="") as stream:
-        # Lines that end as in Excel's files; and so the module quotes a carriage return, in all versions of Python.
-        writer = csv.writer(stream, delimiter=separator, lineterminator="\r\n")
-        as_written = bool(form.separator) and not form.guarded
-        writer.writerows(row if as_written else map(guarded, row) for row in chain([columns], table_rows()))
+        # Lines end as in Excel's files.
+        stream.writelines(csv_line(row, separator, "\r\n", as_written) for row in chain([columns], table_rows()))
 
 
 def clean_tables(rows: Rows, plan: CleanPlan) -> dict[str, Table]:

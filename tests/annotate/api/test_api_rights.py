@@ -15,7 +15,7 @@ from allpairs.db.domain import Role
 from allpairs.db.labels.answers import current_labels
 from allpairs.db.schema.engine import reading
 from allpairs.db.schema.tables import Answer, Lease
-from tests.helpers.factories import make_project, make_round
+from tests.helpers.factories import keep_row, make_project, make_round
 from tests.helpers.services.webhooks import add_webhook
 from tests.helpers.web import answer, body_of, leased, member, of, refused, said
 
@@ -51,6 +51,9 @@ MAY = {
     "resume_rater": {R.ADMINISTRATOR},
     "end_rater": {R.ADMINISTRATOR},
     "verdicts": {R.ADMINISTRATOR},
+    "decisions": {R.ADMINISTRATOR},
+    "decide": {R.ADMINISTRATOR},
+    "clean_list": {R.ADMINISTRATOR},
 }
 
 
@@ -64,6 +67,7 @@ def ask(asking: TestClient, operation: Any, project_id: int, job_id: str, webhoo
 def test_each_role_gets_what_its_pages_show(engine: Engine, project: int, role: Role) -> None:
     asking = member(engine, project, role)
     job_id, webhook_id = jobs.request_round(engine, project), add_webhook(engine, project)
+    keep_row(engine, project)
     assert {one.name for one in OPERATIONS} == {"projects", *MAY}
     for operation in OPERATIONS:
         if operation.name == "projects":

@@ -182,7 +182,12 @@ def _choices(side: Side, about: ListOverview) -> CleanRulesInput:
         sources = ""
         if keep == KeepRule.SOURCE:
             column = st.selectbox("Column of the source", about.columns, key="clean_source")
-            order = st.text_input("Sources, the best first", key="clean_sources", placeholder="shop, web, trade fair")
+            order = st.text_input(
+                "Sources, the best first",
+                key="clean_sources",
+                placeholder="shop, web, trade fair",
+                persist_state="session",
+            )
             sources = f"{column}={order}"
     return CleanRulesInput(
         side=side, keep=keep, newest_by=newest_by, sources=sources, columns=json.dumps(cells, ensure_ascii=False)

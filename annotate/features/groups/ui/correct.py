@@ -234,7 +234,9 @@ def _toggle_search(project_id: int) -> None:
 
 def _merge(project_id: int, items: Sequence[int]) -> None:
     """Draw the search for another group, and a button for each that is there."""
-    words = st.text_input("Merge with", key=_key(project_id, "words"), placeholder="Words of a row", max_chars=200)
+    words = st.text_input(
+        "Merge with", key=_key(project_id, "search_words"), placeholder="Words of a row", max_chars=200
+    )
     hits = open_groups.search_groups(engine(), project_id, words, items)
     if words.strip() and not hits:
         st.caption("No other row contains all these words.")

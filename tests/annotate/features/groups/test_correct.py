@@ -124,7 +124,7 @@ def test_right_split_and_undo(engine: Engine, project: int) -> None:
 
 def test_a_group_is_merged_with_what_a_search_finds(engine: Engine, project: int) -> None:
     page = press(open_part(project), "merge", project)
-    page.text_input(key=f"correct_{project}_words").set_value("Eva").run()
+    page.text_input(key=f"correct_{project}_search_words").set_value("Eva").run()
     (button,) = [button for button in page.button if (button.key or "").startswith("merge_")]
     button.click().run()
     assert groups_of(engine, project) == [[0, 1, 2], [3, 4, 7], [5, 6]]

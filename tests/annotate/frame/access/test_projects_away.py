@@ -30,7 +30,8 @@ APP = ROOT / "annotate" / "shell" / "app.py"
 QUESTIONS = "Questions"
 FOREIGN = re.compile(r"Traceback|Errno|No such file|sqlalchemy|\w+(Error|Exception)\b|NoneType|object has no")
 READING = ("project", "labels", "groups", "group_changes", "text_changes", "metrics", "list_jobs", "job", "show_rater",
-           "list_webhooks", "list_deliveries", "list_publications", "verdicts")  # fmt: skip
+           "list_webhooks", "list_deliveries", "list_publications", "verdicts", "decisions",
+           "clean_list")  # fmt: skip
 COMMANDS = (
     "project archive", "labels import {0} FILE", "texts add {0} FILE", "texts withdraw {0} FILE", "texts undo",
     "people invite", "webhooks add {0} https://example.com/hook", "webhooks delete {0} 1", "publish",

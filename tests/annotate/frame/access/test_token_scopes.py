@@ -27,7 +27,7 @@ from allpairs.db.errors import InputError
 from allpairs.db.projects.jobs import NEXT_ROUND, SEARCH
 from allpairs.db.schema.engine import as_person, reading, writing
 from allpairs.db.schema.tables import Job, Project
-from tests.helpers.factories import make_project, make_round
+from tests.helpers.factories import keep_row, make_project, make_round
 from tests.helpers.figures.measured import add_job
 from tests.helpers.people import at, make_member, make_person
 from tests.helpers.projects.lists import change
@@ -49,6 +49,7 @@ def project(engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     project_id = make_project(engine, ["a", "b", "c"], name="Mine", auto_train=False)
     make_round(engine, project_id, 2)
     make_published(engine, project_id)
+    keep_row(engine, project_id)
     answering(monkeypatch)
     change(engine, tmp_path, {"earlier": "e"}, name="Mine")
     add_job(engine, project_id, JOB, kind=SEARCH, state="running")
@@ -84,6 +85,7 @@ def test_all_scopes_allow_no_more_than_the_role(engine: Engine, project: int) ->
         "delete_webhook", "list_deliveries", "match", "publish", "end_publication", "list_publications", "groups",
         "group_changes", "change_texts", "text_changes", "undo_texts", "withdraw_texts",
         "show_rater", "set_rater", "run_rater", "resume_rater", "end_rater", "verdicts", "decisions", "decide",
+        "clean_list",
     }  # fmt: skip
 
 
