@@ -97,7 +97,7 @@ def test_one_labels_and_the_other_may_only_look(team: App, open_context: Callabl
     log_in(vera, team, "Vera", "/label?annotator=Anna")
     expect(vera.get_by_text("role does not include")).to_be_visible(timeout=30_000)
     expect(vera.get_by_role("link", name="Monitor", exact=True)).to_be_visible(timeout=15_000)
-    assert links(vera) == ["Overview", "Projects", "Monitor", "Explore", "Jobs", "API", "Account"]
+    assert links(vera) == ["Overview", "Projects", "Clean list", "Monitor", "Explore", "Jobs", "API", "Account"]
     expect(vera.locator(".pair")).to_have_count(0)
 
 
