@@ -1,10 +1,11 @@
 """Garbage among the artifacts: what no row names and has not changed for a day, so that no running job loses files.
 
-A unit is removed as a whole: the folder of a job, a design or a pre-trained encoder, or a pipeline run.
+A unit is removed as a whole: the folder of a job, a design or a pre-trained encoder, a pipeline run, or all that is
+left of a project.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -28,7 +29,7 @@ from allpairs.db.schema.tables import Design, Job, Project, StoredModel
 AGE = timedelta(days=1)
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 BASE = "base-"  # prefix of a pre-trained encoder's folder, which is kept as long as the project
-_UNIT = re.compile(rf"(?:project-\d+|{PIPELINES})/[^/]+|\.(?:import|download)-[^/]+")
+_UNIT = re.compile(rf"project-\d+(?:/[^/]+)?|{PIPELINES}/[^/]+|\.(?:import|download)-[^/]+")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def garbage(engine: Engine, now: datetime) -> Iterator[Garbage]:
         named = _named(session)
         projects = {f"project-{id_}" for id_ in session.scalars(select(Project.id))}
     _require_own(units, projects)
-    for place, unit in sorted(units.items()):
+    for place, unit in sorted(_of_removed_projects_as_one(units, projects).items()):
         if unit.changed < now - AGE and not _is_kept(place, named, projects):
             yield Garbage(place, unit.size, in_store=False)
     # Left by killed uploads, and by files that were replaced.
@@ -113,6 +114,16 @@ def _units(files: Iterator[tuple[str, int, datetime]], published: dict[str, int]
     return units
 
 
+def _of_removed_projects_as_one(units: Mapping[str, _Unit], projects: Collection[str]) -> dict[str, _Unit]:
+    """Return the units, those of each project that is not there as one: its folder may be empty by now."""
+    joined: dict[str, _Unit] = {}
+    for place, unit in units.items():
+        folder = place.partition("/")[0]
+        is_removed = folder.startswith("project-") and folder not in projects
+        joined.setdefault(folder if is_removed else place, _Unit()).add(unit.size, unit.changed)
+    return joined
+
+
 def _named(session: Session) -> set[str]:
     """Return the places that rows name: models, designs, jobs, and the encoders that projects use."""
     folders = {folder for column in (StoredModel.folder, Design.folder) for folder in session.scalars(select(column))}
@@ -125,5 +136,5 @@ def _named(session: Session) -> set[str]:
 
 def _is_kept(unit: str, named: Collection[str], projects: Collection[str]) -> bool:
     folder, _, name = unit.partition("/")
-    of_project = name in (EXPLORE, MATCHES, PREVIEWS) or name.startswith(BASE)
+    of_project = name in ("", EXPLORE, MATCHES, PREVIEWS) or name.startswith(BASE)
     return (folder in projects and of_project) or any(is_within(place, unit) for place in named)
