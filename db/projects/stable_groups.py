@@ -16,7 +16,7 @@ from allpairs.db.projects.items import CHUNK, chunks, known_identifiers
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.notices import add_notice
 from allpairs.db.projects.projects import project_of
-from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Item, Project
+from allpairs.db.schema.tables import GroupChange, GroupedItem, GroupUpdate, Item, Project, StoredModel
 
 PREFIX = "g"
 Named = tuple[str, str]  # side and id
@@ -50,29 +50,34 @@ def newest_update(session: Session, project_id: int) -> GroupUpdate | None:
 
 
 def asked_as_before(session: Session, project_id: int) -> MatchesArguments | None:
-    """Return the search for matches with the newest matcher that makes groups as the last update did.
+    """Return the search that keeps a project's groups up to date, if the project asks for that.
 
-    Before the first training a list gets its first groups by the careful score of texts without labels. Returns None if
-    the project does not keep its groups up to date, or if its newest matcher has no probabilities: scores of two models
-    do not compare, but their probabilities do.
+    Before the first training one list gets its first groups. Returns None, too, if a later matcher has no
+    probabilities: scores of two models do not compare, but their probabilities do.
     """
     project = project_of(session, project_id)
-    settings = Settings.model_validate(project.settings)
-    matcher = newest_matcher(session, project_id) if settings.keep_groups else None
-    if matcher is None:
+    matcher = newest_matcher(session, project_id)
+    if matcher is None or not Settings.model_validate(project.settings).keep_groups:
         return None
-    last = newest_update(session, project_id)
+    search = usual_search(session, project, matcher)
+    is_first = matcher.number == 0 and project.kind == Kind.SYMMETRIC
+    return search if search[1] is not None or is_first else None
+
+
+def usual_search(session: Session, project: Project, matcher: StoredModel) -> MatchesArguments:
+    """Return the search for matches with the project's newest matcher that makes groups as the last update did.
+
+    Without probabilities it takes the careful score of texts without labels.
+    """
+    last = newest_update(session, project.id)
     representative = Representative.CENTRAL if last is None else Representative(last.representative)
     newest_by = "" if last is None else last.newest_by
-    if matcher.number == 0 and project.kind == Kind.SYMMETRIC:
-        return 0, None, None, Clustering.CONNECTED, representative, newest_by
     if not matcher.w or matcher.b is None:
-        return None
+        return 0, None, None, Clustering.CONNECTED, representative, newest_by
     p = HALF if last is None or last.p is None else min(max(last.p, SURE), 1 - SURE)
     usual = usual_clustering(Kind(project.kind), bool(project.text_columns))
     clustering = usual if last is None or last.p is None else Clustering(last.clustering)
-    grouping = clustering, representative, newest_by
-    return matcher.number, (log(p / (1 - p)) - matcher.b) / matcher.w, None, *grouping
+    return matcher.number, (log(p / (1 - p)) - matcher.b) / matcher.w, None, clustering, representative, newest_by
 
 
 def grouped_items(session: Session, project_id: int) -> "tuple[array[int], array[int]]":

@@ -111,7 +111,7 @@ PACKAGES = {
     "annotate.kit.jobs": "",
     "annotate.kit.ui": "kit.charts kit.jobs kit.text kit.uploads",
     "annotate.features.archives": "features.projects",
-    "annotate.features.clean": "features.groups features.projects features.quality features.texts",
+    "annotate.features.clean": "features.groups features.projects features.texts",
     "annotate.features.clean.ui": "features.download features.texts",
     "annotate.features.download": (
         "features.archives features.clean features.labels features.papers features.publish features.quality "

@@ -7,17 +7,15 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from allpairs.annotate.features.clean.project_list import CleanRulesInput, groups_of_rows
-from allpairs.annotate.features.quality.rounds import threshold
 from allpairs.annotate.kit.jobs.requests import request_matches
 from allpairs.db.corpus.files import WORKBOOKS
-from allpairs.db.corpus.text_columns import usual_clustering
-from allpairs.db.domain import Clustering, Kind, Side
+from allpairs.db.domain import Side
 from allpairs.db.errors import InputError
 from allpairs.db.groups.decisions import decisions_state
 from allpairs.db.projects.lists import current_list, rows_at, standing_rows
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.projects.projects import project_of
-from allpairs.db.projects.stable_groups import newest_change, newest_update
+from allpairs.db.projects.stable_groups import newest_change, newest_update, usual_search
 from allpairs.db.results.matches import read_matches
 from allpairs.db.schema.engine import reading
 from allpairs.db.texts.changes import version_of_texts
@@ -124,16 +122,13 @@ def first_clean_rows(engine: Engine, project_id: int, choices: CleanRulesInput) 
 
 
 def find_doubles(engine: Engine, project_id: int) -> str:
-    """Request the job that finds the doubles by the newest model and makes them the project's groups; return its id.
+    """Request the search by the newest model that makes the project's groups as they were made last; return its id.
 
     Raises InputError while there is no model yet, and as `request_matches`.
     """
     with reading(engine) as session:
         matcher = newest_matcher(session, project_id)
-        project = project_of(session, project_id)
-    if matcher is None:
-        raise InputError("there is no model yet: the first one comes with the first batch of pairs, in a minute")
-    least = threshold(matcher)
-    usual = usual_clustering(Kind(project.kind), bool(project.text_columns))
-    number, clustering = (0, Clustering.CONNECTED) if least is None else (matcher.number, usual)
-    return request_matches(engine, project_id, number, least, grouping=Grouping(clustering))
+        if matcher is None:
+            raise InputError("there is no model yet: the first one comes with the first batch of pairs, in a minute")
+        number, threshold, _, *grouping = usual_search(session, project_of(session, project_id), matcher)
+    return request_matches(engine, project_id, number, threshold, grouping=Grouping.read(grouping))
