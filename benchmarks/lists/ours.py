@@ -12,11 +12,10 @@ from allpairs.db.domain import Clustering, Settings
 from allpairs.db.version import VERSION
 from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.files.clean import CleanChoices, clean_file, model_for_list
-from allpairs.learner.jobs.matches import NEAR_LOGITS
 from allpairs.learner.light.clean.files import table_paths
 from allpairs.learner.light.clean.tables import REMOVED_ROW
 from allpairs.learner.light.groups.clusterings import clustered
-from allpairs.learner.light.groups.links import Links
+from allpairs.learner.light.groups.links import NEAR_LOGITS, Links
 from allpairs.learner.loop.simulate import run_simulation
 from allpairs.learner.loop.simulated_labels import Labels
 from allpairs.learner.models.encoder import load_encoder

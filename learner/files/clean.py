@@ -25,13 +25,12 @@ from allpairs.learner.light.clean.plan import ListedRow, RowGroup, plan_clean_li
 from allpairs.learner.light.clean.rules import USUAL_RULES, CleanRules
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.description import described, with_equal_texts
-from allpairs.learner.light.groups.links import Links
+from allpairs.learner.light.groups.links import NEAR_LOGITS, Links
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.scoring.matcher import PairModel, load_matcher
 from allpairs.learner.scoring.untrained import CAREFUL, UNTRAINED
 
 ALIKE = 0.45  # from this score on pairs look alike where nobody has labelled any
-LOWEST_P_LOGIT = -2.0  # of pairs that count in the mean p between two groups: 12 %
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def group_rows_of_list(
     usual = _usual_threshold(model)
     least_score = usual if threshold is None else threshold
     layer = model.layer
-    looked_at = min(least_score, ALIKE if layer is None else (LOWEST_P_LOGIT - layer.b) / layer.w)
+    looked_at = min(least_score, ALIKE if layer is None else usual - NEAR_LOGITS / layer.w)
     left, right, score = _scored_pairs(model, texts, looked_at, progress) if n > 1 else _nothing()
     # Without a trained model the score stands for p.
     links = Links(n, left, right, score if layer is None else layer.probability(score))

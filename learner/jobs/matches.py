@@ -48,6 +48,7 @@ from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.description import Groups, described, with_equal_texts
 from allpairs.learner.light.groups.grouping import Grouping
+from allpairs.learner.light.groups.links import NEAR_LOGITS
 from allpairs.learner.light.groups.newest import NO_ORDER, Order
 from allpairs.learner.scorers.scorer import load_rerank_scorer
 from allpairs.learner.scoring.untrained import CAREFUL, untrained_vectors
@@ -58,7 +59,6 @@ from allpairs.learner.search.top_pairs import best_pairs
 
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
 MOST = 2_000_000  # pairs: if there are more, the threshold is too low
-NEAR_LOGITS = 2.0  # of the log-odds, below the threshold, that a near miss has at least
 MOST_NEAR = 200  # near misses that are written
 MOST_TEXTS = 100_000  # for which near misses are found: with more, pairs below the threshold are too many
 MOST_READ = 200_000  # pairs that a re-ranker reads: half an hour on a processor

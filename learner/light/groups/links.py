@@ -4,6 +4,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+NEAR_LOGITS = 2.0  # of the log-odds, below the threshold, that a near miss has at least
+
 
 def _none() -> np.ndarray:
     return np.empty((0, 2), dtype=np.int64)
