@@ -1,9 +1,10 @@
 """A project's list without its doubles: by its rows as they came, and the groups that it keeps."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pydantic import Field
@@ -60,12 +61,16 @@ class CleanRulesInput(ApiInput):
 
 @dataclass(frozen=True)
 class ListOfProject:
-    """A project's list, while it is read: file: its name when it came; rows: anew at each call."""
+    """A project's list, while it is read: file: its name when it came; rows: anew at each call.
+
+    new_ids: reads those that the newest version brought.
+    """
 
     file: str
     format: FileFormat
     plan: CleanPlan
     rows: Rows
+    new_ids: Callable[[], Collection[str]]
 
 
 @contextmanager
@@ -84,7 +89,8 @@ def reading_list(engine: Engine, project_id: int, choices: CleanRulesInput) -> I
 
         groups = groups_of_rows(session, project_id, choices.side)
         plan = plan_clean_list(rows, version.columns, groups, choices.rules())
-        yield ListOfProject(version.file, FileFormat(**version.format), plan, rows)
+        new_ids = partial(new_rows, session, project_id, choices.side)
+        yield ListOfProject(version.file, FileFormat(**version.format), plan, rows, new_ids)
 
 
 def write_project_list(
@@ -101,9 +107,8 @@ def write_project_list(
 
 def write_new_list(engine: Engine, project_id: int, choices: CleanRulesInput, out: Path) -> list[str]:
     """Write the rows that the newest version of a project's list brought; return notes. Raises InputError."""
-    with reading(engine) as session:
-        ids = new_rows(session, project_id, choices.side)
     with reading_list(engine, project_id, choices) as project_list:
+        ids = project_list.new_ids()
         return write_new_rows(out, project_list.rows, project_list.plan, project_list.format, ids)
 
 
