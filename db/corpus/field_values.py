@@ -1,4 +1,7 @@
-"""The values of numbers, prices, dates and times, as people write them. A column has one reading of all its values."""
+"""The values of numbers, prices, dates and times, as people write them.
+
+What can be read in two ways, such as 1.499 and 3/5/2024, is read in the one way of its column.
+"""
 
 import re
 import unicodedata
@@ -68,6 +71,7 @@ TIME = re.compile(
     re.IGNORECASE,
 )
 EARLIEST = date(1000, 1, 1)
+OTHER_DECIMAL = {".": ",", ",": "."}
 PIVOT = 69  # years of two digits are from 1969 to 2068
 READ = (FieldKind.NUMBER, FieldKind.PRICE, FieldKind.DATE)  # kinds whose values are not compared as words
 COMPACT = 8  # digits of a date without signs
@@ -180,9 +184,12 @@ def reading_of(
 def number_of(value: str, reading: ColumnFormat | None = None) -> float | None:
     """Return the only number in a value, with units or signs of currency around it; None if there is not just one.
 
-    reading: of its column; by default that of the value alone.
+    reading: of its column, for what can be read in two ways; by default that of the value alone.
     """
-    return _number(_plain(value), (reading or reading_of([value], FieldKind.NUMBER)).decimal)
+    plain = _plain(value)
+    decimal = (reading or reading_of([value], FieldKind.NUMBER)).decimal
+    number = _number(plain, decimal)
+    return _number(plain, OTHER_DECIMAL[decimal]) if number is None else number
 
 
 def day_of(value: str, reading: ColumnFormat | None = None) -> int | None:
@@ -190,7 +197,10 @@ def day_of(value: str, reading: ColumnFormat | None = None) -> int | None:
 
     reading: as in `number_of`.
     """
-    return _day(_plain(value), (reading or reading_of([value], FieldKind.DATE)).day_first)
+    plain = _plain(value)
+    day_first = (reading or reading_of([value], FieldKind.DATE)).day_first
+    day = _day(plain, day_first)
+    return _day(plain, not day_first) if day is None else day
 
 
 def moment_of(value: str, reading: ColumnFormat | None = None) -> float | None:
@@ -232,7 +242,7 @@ def _number(value: str, decimal: str) -> float | None:
         return None
     sign, digits, exponent = numbers[0]
     parts = FORMS[decimal].fullmatch(re.sub("[' ]", "", digits))
-    if parts is None:  # a version, an address of the network, or decimals in another column's form
+    if parts is None:  # a version, an address of the network, or decimals in another form
         return None
     number = float(f"{re.sub('[.,]', '', parts[1]) or 0}.{parts[2] or 0}{_power(exponent.lower().strip(), value)}")
     return -number if sign.startswith("-") or NEGATIVE.fullmatch(CURRENCY.sub("", value).strip()) else number
