@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from allpairs.db.corpus.text_columns import TextColumns
-from allpairs.db.domain import Side, Split
+from allpairs.db.domain import FieldKind, Side, Split
 from allpairs.db.identity import identity
 from allpairs.learner.data.corpus_terms import CorpusTerms, terms_of
 from allpairs.learner.data.fields import Field, RecordTexts
@@ -75,6 +75,11 @@ class Dataset:
     def fields(self) -> tuple[Field, ...]:
         """The columns that are compared, taken apart on first use."""
         return self.records.fields() if self.records else ()
+
+    @property
+    def kinds(self) -> dict[str, FieldKind]:
+        """The kind of each column that is compared."""
+        return {column.name: column.kind for column in self.fields}
 
     @cached_property
     def terms(self) -> CorpusTerms:

@@ -27,10 +27,15 @@ from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.description import described, with_equal_texts
 from allpairs.learner.light.groups.links import NEAR_LOGITS, Links
 from allpairs.learner.models.encoder import load_encoder
+from allpairs.learner.models.output_layer import OutputLayer, probability_of
 from allpairs.learner.scoring.matcher import PairModel, load_matcher
-from allpairs.learner.scoring.untrained import CAREFUL, UNTRAINED
+from allpairs.learner.scoring.untrained import CAREFUL, CAREFUL_P, UNTRAINED
+from allpairs.learner.search.exact import Pairs
+from allpairs.learner.second_stage.make import staged_without_labels
 
-ALIKE = 0.45  # from this score on pairs look alike where nobody has labelled any
+# From this score on, or this p by their columns, pairs look alike where nobody has labelled any.
+ALIKE = 0.45
+ALIKE_P = 0.1
 
 
 @dataclass(frozen=True)
@@ -88,14 +93,11 @@ def group_rows_of_list(
     texts, places_of_filled = distinct_records(records.take(filled))
     places = [[filled[place] for place in of_text] for of_text in places_of_filled]
     n = len(places)
-    usual = _usual_threshold(model)
-    least_score = usual if threshold is None else threshold
-    layer = model.layer
-    looked_at = min(least_score, ALIKE if layer is None else usual - NEAR_LOGITS / layer.w)
-    left, right, score = _scored_pairs(model, texts, looked_at, progress) if n > 1 else _nothing()
-    # Without a trained model the score stands for p.
-    links = Links(n, left, right, score if layer is None else layer.probability(score))
-    least = least_score if layer is None else float(layer.probability(np.array([least_score]))[0])
+    pairs, layer, usual = _candidates(model, texts, threshold, progress)
+    left = pairs.left
+    right = pairs.right
+    links = Links(n, left, right, probability_of(layer, pairs.score))
+    least = float(probability_of(layer, np.array([usual if threshold is None else threshold]))[0])
     several_columns = len(records.columns.names[Side.LEFT]) > 1
     group = clustered(links, usual_clustering(Kind.SYMMETRIC, several_columns), least)
     groups = with_equal_texts(described(links, links.p, group), np.array(list(map(len, places)), dtype=np.int64))
@@ -109,32 +111,34 @@ def group_rows_of_list(
         if number >= 0:
             weakest = float(groups.weakest[number])
             equal = np.isnan(weakest)
-            sure = 1.0 if equal else weakest if model.layer else None
+            sure = 1.0 if equal else weakest if layer else None
             of_row[row] = RowGroup(names.setdefault(number, str(len(names) + 1)), sure)
     return RowGroups(of_row, doubtful, model.layer is not None)
 
 
-def _usual_threshold(model: PairModel) -> float:
-    if model.layer is None:
-        return CAREFUL
-    if model.layer.threshold is None:
-        raise InputError(f"the score of {model.encoder.name} tells nothing: train it on more labels")
-    return model.layer.threshold
-
-
-def _scored_pairs(
-    model: PairModel, texts: RecordTexts, threshold: float, progress: Progress
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    splits = [Split.EVALUATION] * len(texts.texts)
-    dataset = make_dataset(texts.texts, texts.sides, splits, True, np.empty((0, 2)), records=texts)
+def _candidates(
+    model: PairModel, texts: RecordTexts, threshold: float | None, progress: Progress
+) -> tuple[Pairs, OutputLayer | None, float]:
+    """Return the pairs down to those that look alike, the layer of their scores, and the usual threshold."""
+    n = len(texts.texts)
+    dataset = make_dataset(texts.texts, texts.sides, [Split.EVALUATION] * n, True, np.empty((0, 2)), records=texts)
     encoded = model.encoder.encode(dataset.texts, progress)
-    pairs = best_matches(model, dataset, encoded, Cut(threshold=threshold), threshold, progress).pairs
-    return pairs.left, pairs.right, pairs.score.astype(np.float64)
-
-
-def _nothing() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    none = np.empty(0, dtype=np.int64)
-    return none, none, np.empty(0)
+    if model.layer is None:
+        vectors = model.vectors(dataset, encoded, progress)
+        if staged := staged_without_labels(dataset, vectors, model.space, progress):
+            usual = staged.layer.score(CAREFUL_P)
+            least = min(usual if threshold is None else threshold, staged.layer.score(ALIKE_P))
+            pairs = staged.rescored.pairs
+            return pairs.take(pairs.score >= least), staged.layer, usual
+        usual = CAREFUL
+        alike = ALIKE
+    else:
+        if model.layer.threshold is None:
+            raise InputError(f"the score of {model.encoder.name} tells nothing: train it on more labels")
+        usual = model.layer.threshold
+        alike = usual - NEAR_LOGITS / model.layer.w
+    least = min(usual if threshold is None else threshold, alike)
+    return best_matches(model, dataset, encoded, Cut(threshold=least), least, progress).pairs, model.layer, usual
 
 
 @dataclass(frozen=True)

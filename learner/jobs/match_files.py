@@ -12,7 +12,7 @@ from allpairs.db.corpus.equal_texts import EQUAL, KNOWN, MODEL, omitted_pairs, p
 from allpairs.db.domain import Side
 from allpairs.db.projects.items import identifiers_of
 from allpairs.db.results.matches import GROUP_COLUMNS
-from allpairs.learner.jobs.data.matching_project import KnownAnswers, MatchingProject
+from allpairs.learner.jobs.data.matching_project import KnownAnswers
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.light.groups.description import Groups, of_ids
 from allpairs.learner.light.groups.grouping import Grouping, group_rows
@@ -129,10 +129,11 @@ def near_misses(pairs: Pairs, groups: Groups) -> Pairs:
     return pairs.take(places[first[places] != second[places]])
 
 
-def write_near_misses(path: Path, pairs: Pairs, project: MatchingProject) -> None:
-    """Write the items of the pairs and their probabilities; none of a model without probabilities."""
-    layer = project.layer
-    items = project.data.item_ids
+def write_near_misses(path: Path, pairs: Pairs, items: np.ndarray, layer: OutputLayer | None) -> None:
+    """Write the items of the pairs and their probabilities; none of a model without probabilities.
+
+    items: (rows,) the item of each row.
+    """
     columns = {
         "left_id": items[pairs.left],
         "right_id": items[pairs.right],

@@ -8,13 +8,8 @@ from allpairs.db.domain import DECIDED
 from allpairs.learner.jobs.data.matching_project import KnownAnswers
 from allpairs.learner.jobs.data.project_data import ProjectData
 from allpairs.learner.light.groups.links import Links
-from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.models.output_layer import OutputLayer, probability_of
 from allpairs.learner.search.exact import Pairs
-
-
-def probability_of(layer: OutputLayer | None, score: np.ndarray) -> np.ndarray:
-    """Return the probabilities, or without a layer the scores, (n,) float64."""
-    return score.astype(np.float64) if layer is None else layer.probability(score)
 
 
 def links_of_matches(data: ProjectData, pairs: Pairs, known: KnownAnswers, layer: OutputLayer | None) -> Links:

@@ -41,7 +41,7 @@ from allpairs.learner.jobs.match_files import (
     write_matched_pairs,
     write_near_misses,
 )
-from allpairs.learner.jobs.match_links import links_of_matches, probability_of, with_weak
+from allpairs.learner.jobs.match_links import links_of_matches, with_weak
 from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step
@@ -50,11 +50,12 @@ from allpairs.learner.light.groups.description import Groups, described, with_eq
 from allpairs.learner.light.groups.grouping import Grouping
 from allpairs.learner.light.groups.links import NEAR_LOGITS
 from allpairs.learner.light.groups.newest import NO_ORDER, Order
+from allpairs.learner.models.output_layer import OutputLayer, probability_of
 from allpairs.learner.scorers.scorer import load_rerank_scorer
-from allpairs.learner.scoring.untrained import CAREFUL, untrained_vectors
+from allpairs.learner.scoring.untrained import CAREFUL, CAREFUL_P, untrained_stage, untrained_vectors
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import BLENDED, as_left, as_right, scores
-from allpairs.learner.search.rescored import Rescored
+from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.search.top_pairs import best_pairs
 
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
@@ -95,30 +96,34 @@ def find_matches(
     the newest text is found by. keep: whether the groups become the project's. The rest: as in `MatchingRequest`.
     """
     grouping = Grouping.read((clustering, representative, newest_by))
-    least = CAREFUL if threshold is None else threshold
-    request = MatchingRequest(job_id, project_id, number, least, reranker, grouping, threshold is None)
+    request = MatchingRequest(job_id, project_id, number, threshold, reranker, grouping)
     with database() as engine:
         project = read_matching_project(engine, request)
         scored = _score(engine, request, project)
         while True:
             matches = _match(engine, request, project, scored)
-            groups = _group(request, project, matches, scored.near)
+            groups = _group(request, project, matches, scored)
             # Before the files, so that these never name an id that is not stored.
-            project_groups = _keep(engine, request, project, groups) if keep else None
+            project_groups = _keep(engine, request, project, groups, scored) if keep else None
             if project_groups is not None or not keep:
                 break
             project = with_known_answers(engine, project)  # people have decided of groups meanwhile
         with reading(engine) as session:
             texts = PairedTexts(session, project.data, matches.pairs, groups)
             order = _order(session, project_id, project.data, grouping)
-        _write(request, project, matches, groups, texts, order, project_groups, scored.near)
+        _write(request, project, matches, groups, texts, order, project_groups, scored)
     return f"{len(matches.pairs)} matches in {len(groups.size)} groups"
 
 
 @dataclass(frozen=True)
 class _ScoredPairs:
-    """The pairs that the model scores above the threshold, those just below it, and by what it scores any pair."""
+    """The pairs that score above the threshold, those just below it, and by what any pair is scored.
 
+    layer: the output layer of the scores, if they have one.
+    """
+
+    threshold: float
+    layer: OutputLayer | None
     above: Pairs
     near: Pairs
     vectors: np.ndarray
@@ -126,26 +131,37 @@ class _ScoredPairs:
 
 
 def _score(engine: Engine, request: MatchingRequest, project: MatchingProject) -> _ScoredPairs:
-    """Score all pairs."""
+    """Score all pairs, without a threshold by the untrained score."""
     data = project.data
     share = _encode_share(request)
+    layer = project.layer
+    threshold = request.threshold
     with reporting(engine, request.job_id, 0.0, share) as progress:
         vectors = vectors_of(request.project_id, project.model, data, data.settings, progress)
-        if request.untrained:
+        if threshold is not None:
+            rescored = rescored_of(project.model, data, vectors, progress)
+        elif staged := untrained_stage(data.dataset, vectors, data.settings, progress):
+            layer = staged.layer
+            rescored = staged.rescored
+            threshold = layer.score(CAREFUL_P)
+        else:
+            rescored = NOTHING
+            threshold = CAREFUL
+        if request.threshold is None:
             vectors = untrained_vectors(data.dataset, vectors, blend_of(project.model))
-        rescored = rescored_of(project.model, data, vectors, progress)
     with reporting(engine, request.job_id, share, 1 - ENCODE_SHARE) as progress:
-        best = _pairs_above(_lowest(request, project), data, vectors, rescored, progress)
-    is_above = best.score >= request.threshold
-    _require_few(int(is_above.sum()), request.threshold)
-    return _ScoredPairs(best.take(is_above), best.take(~is_above), vectors, rescored)
+        lowest = _lowest(threshold, layer, len(data.item_ids))
+        best = _pairs_above(lowest, data, vectors, rescored, progress)
+    is_above = best.score >= threshold
+    _require_few(int(is_above.sum()), threshold)
+    return _ScoredPairs(threshold, layer, best.take(is_above), best.take(~is_above), vectors, rescored)
 
 
-def _lowest(request: MatchingRequest, project: MatchingProject) -> float:
+def _lowest(threshold: float, layer: OutputLayer | None, texts: int) -> float:
     """Return the score down to which pairs are near misses; the threshold itself where these would take long."""
-    if project.layer is None or project.layer.w <= 0 or len(project.data.item_ids) > MOST_TEXTS:
-        return request.threshold
-    return request.threshold - NEAR_LOGITS / project.layer.w
+    if layer is None or layer.w <= 0 or texts > MOST_TEXTS:
+        return threshold
+    return threshold - NEAR_LOGITS / layer.w
 
 
 def _encode_share(request: MatchingRequest) -> float:
@@ -162,23 +178,25 @@ def _match(engine: Engine, request: MatchingRequest, project: MatchingProject, s
         return MatchedPairs(scored.above, *_reranked(request.reranker, pairs, project.data.dataset.texts, progress))
 
 
-def _group(request: MatchingRequest, project: MatchingProject, matches: MatchedPairs, near: Pairs) -> Groups:
-    """Group the texts of the matches, and those with several ids; near: pairs below the threshold."""
+def _group(request: MatchingRequest, project: MatchingProject, matches: MatchedPairs, scored: _ScoredPairs) -> Groups:
+    """Group the texts of the matches, and those with several ids."""
     # Rounding may put a pair below the threshold.
-    least = float(probability_of(project.layer, np.append(matches.by_model.score, request.threshold)).min())
-    links = links_of_matches(project.data, matches.pairs, project.answers, project.layer)
-    group = clustered(with_weak(links, near, project.layer), request.grouping.clustering, least)
+    least = float(probability_of(scored.layer, np.append(matches.by_model.score, scored.threshold)).min())
+    links = links_of_matches(project.data, matches.pairs, project.answers, scored.layer)
+    group = clustered(with_weak(links, scored.near, scored.layer), request.grouping.clustering, least)
     return with_equal_texts(described(links, matches.pairs.score, group), project.id_counts)
 
 
-def _keep(engine: Engine, request: MatchingRequest, project: MatchingProject, groups: Groups) -> PlannedGroups | None:
+def _keep(
+    engine: Engine, request: MatchingRequest, project: MatchingProject, groups: Groups, scored: _ScoredPairs
+) -> PlannedGroups | None:
     """Make the groups the project's, unless people have decided of groups since the project was read."""
-    layer = project.layer
+    layer = scored.layer
     update = GroupUpdate(
         project_id=request.project_id,
         matcher=request.number,
-        threshold=request.threshold,
-        p=None if layer is None else float(layer.probability(np.array([request.threshold]))[0]),
+        threshold=scored.threshold,
+        p=None if layer is None else float(layer.probability(np.array([scored.threshold]))[0]),
         clustering=request.grouping.clustering,
         representative=request.grouping.representative,
         newest_by=request.grouping.newest_by,
@@ -198,7 +216,7 @@ def _write(
     texts: PairedTexts,
     order: Order,
     project_groups: PlannedGroups | None,
-    near: Pairs,
+    scored: _ScoredPairs,
 ) -> None:
     """Write pairs, groups, near misses and summary. project_groups: the groups as the project's, if they are."""
     pairs = matches.pairs
@@ -206,14 +224,15 @@ def _write(
     ids = None if project_groups is None else project_groups.ids_of(project.data.item_ids.tolist())
     with writing_matches(request.project_id) as folder:
         rows, omitted = write_matched_pairs(
-            folder / PAIRS, pairs, project.known, set(project.equal), project.layer, texts, matches.rerank
+            folder / PAIRS, pairs, project.known, set(project.equal), scored.layer, texts, matches.rerank
         )
         write_groups(folder / GROUPS, groups, counts, request.grouping, order, texts, ids)
-        write_near_misses(folder / NEAR, near_misses(near, groups).take(slice(MOST_NEAR)), project)
+        near = near_misses(scored.near, groups).take(slice(MOST_NEAR))
+        write_near_misses(folder / NEAR, near, project.data.item_ids, scored.layer)
         summary = Matches(
             job_id=request.job_id,
             matcher=request.number,
-            threshold=request.threshold,
+            threshold=scored.threshold,
             pairs=len(pairs),
             groups=len(groups.size),
             grouped=int(groups.size.sum()),

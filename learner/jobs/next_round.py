@@ -14,6 +14,7 @@ from allpairs.db.domain import DesignKind, batch_size_of
 from allpairs.db.groups.decisions import newest_decision
 from allpairs.db.labels.audits import newest_design
 from allpairs.db.labels.tasks import newest_round
+from allpairs.db.progress import Progress
 from allpairs.db.projects.jobs import MATCHES as MATCHES_JOB
 from allpairs.db.projects.jobs import OPEN, RATE, last_job
 from allpairs.db.projects.matchers import has_group_figures, matcher_of
@@ -27,7 +28,7 @@ from allpairs.learner.jobs.audit.draw_pairs import draw_audit_pairs
 from allpairs.learner.jobs.audit.measure import is_audited, measure_models
 from allpairs.learner.jobs.data.evaluation_snapshot import take_snapshot
 from allpairs.learner.jobs.data.mark_sentences import mark_passages
-from allpairs.learner.jobs.data.project_data import known_keys, read_labels, read_project, with_implied
+from allpairs.learner.jobs.data.project_data import ProjectData, known_keys, read_labels, read_project, with_implied
 from allpairs.learner.jobs.data.round_files import round_folder, round_rescored, tidy_folders, vectors_path
 from allpairs.learner.jobs.data.round_plan import Plan, layer_of, planned_data
 from allpairs.learner.jobs.data.stored_vectors import load_vectors
@@ -41,7 +42,11 @@ from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.loop.round import choose
+from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.matcher import SECOND_STAGE
+from allpairs.learner.scoring.untrained import untrained_stage
 from allpairs.learner.search.inner_product import BLENDED
+from allpairs.learner.search.rescored import NOTHING, Rescored
 
 NAME = "next_round"
 READ = 4  # a machine rater reads so many times the batch beyond it
@@ -137,10 +142,10 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         settings = data.settings
         size = batch_size_of(plan["number"], settings.first, settings.growth, settings.growth_kind)
         reserve = min(READ * size, MOST_READ) if rated else min(size, MOST_RESERVE)
-        layer = layer_of(plan, "first")
         background = background_of(engine, project_id, data, settings, progress)
         vectors = load_vectors(vectors_path(project_id, job_id))
         rescored = round_rescored(project_id, job_id, plan, data)
+        layer, chosen_from = _choosing(plan, data, vectors, rescored, progress)
         batch = choose(
             data.dataset,
             vectors,
@@ -152,6 +157,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
             progress,
             background,
             BLENDED,
+            chosen_from,
         )
         size = min(size, len(batch.pairs))
         alike = alike_of(batch, data, vectors, background.labelled)
@@ -178,6 +184,18 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
                 session.get_one(StoredModel, matcher_id).cutoff = plan["cutoff"]
     tidy_folders(project_id, job_id)
     return f"batch {number}: {size} pairs by {batch.strategy}"
+
+
+def _choosing(
+    plan: Plan, data: ProjectData, vectors: np.ndarray, rescored: Rescored, progress: Progress
+) -> tuple[OutputLayer | None, Rescored]:
+    """Return the output layer of the score that chooses, and its pairs if it compares columns."""
+    if not plan["trains"]:
+        staged = untrained_stage(data.dataset, vectors, data.settings, progress)
+        return (staged.layer, staged.rescored) if staged else (None, NOTHING)
+    if "agreement" in plan["known"].get(SECOND_STAGE, {}):
+        return layer_of(plan), rescored
+    return layer_of(plan, "first"), NOTHING
 
 
 @job_step

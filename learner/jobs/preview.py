@@ -6,11 +6,14 @@ import numpy as np
 
 from allpairs.db.domain import Settings
 from allpairs.db.files.json_file import write_json
+from allpairs.db.progress import Progress
 from allpairs.db.projects.jobs import PREVIEW
 from allpairs.db.projects.matchers import newest_matcher
 from allpairs.db.results.job_results import Preview, PreviewPair, preview_path
 from allpairs.db.schema.engine import reading
+from allpairs.db.schema.tables import StoredModel
 from allpairs.learner.jobs.data.project_data import ProjectData, known_keys, read_project
+from allpairs.learner.jobs.data.stored_rescored import rescored_of, second_of
 from allpairs.learner.jobs.data.stored_vectors import vectors_of
 from allpairs.learner.jobs.data.strategy_inputs import background_of
 from allpairs.learner.jobs.queue.job_state import database, job_workflow
@@ -18,7 +21,9 @@ from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.loop.round import Batch, choose
 from allpairs.learner.models.output_layer import OutputLayer
+from allpairs.learner.scoring.untrained import untrained_stage
 from allpairs.learner.search.inner_product import BLENDED
+from allpairs.learner.search.rescored import NOTHING, Rescored
 
 PAIRS = 10
 ENCODE_SHARE = 0.8  # of the job, where the vectors have to be made
@@ -38,13 +43,27 @@ def choose_pairs(job_id: str, project_id: int, entered: dict[str, Any]) -> str:
             vectors = vectors_of(project_id, matcher, data, settings, progress)
             background = background_of(engine, project_id, data, settings, progress)
         number = matcher.number if matcher else None
-        layer = None if matcher is None or matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
         with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
             rng = np.random.default_rng([settings.seed, (number or 0) + 1])
-            batch = choose(data.dataset, vectors, layer, known, PAIRS, settings, rng, progress, background, BLENDED)
+            layer, rescored = _choosing(matcher, data, vectors, settings, progress)
+            batch = choose(
+                data.dataset, vectors, layer, known, PAIRS, settings, rng, progress, background, BLENDED, rescored
+            )
     result = Preview(job_id, entered, batch.strategy, number, _pairs(batch, data, layer))
     write_json(preview_path(project_id, result.strategy), result)
     return f"{len(batch.pairs)} pairs by {batch.strategy}"
+
+
+def _choosing(
+    matcher: StoredModel | None, data: ProjectData, vectors: np.ndarray, settings: Settings, progress: Progress
+) -> tuple[OutputLayer | None, Rescored]:
+    """Return the output layer of the score that chooses, and its pairs if it compares columns."""
+    if matcher is None or matcher.w is None or matcher.b is None:
+        staged = untrained_stage(data.dataset, vectors, settings, progress)
+        return (staged.layer, staged.rescored) if staged else (None, NOTHING)
+    second = second_of(matcher)
+    by_columns = second is not None and second.agreement is not None
+    return OutputLayer(matcher.w, matcher.b), rescored_of(matcher, data, vectors, progress) if by_columns else NOTHING
 
 
 def _pairs(batch: Batch, data: ProjectData, layer: OutputLayer | None) -> list[PreviewPair]:

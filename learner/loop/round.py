@@ -53,22 +53,28 @@ def choose(
     progress: Progress = no_progress,
     background: Background = NO_BACKGROUND,
     space: Space = COSINE,
+    rescored: Rescored = NOTHING,
 ) -> Batch:
     """Choose at most n unlabelled training pairs, each unordered pair once, with their scores under the newest model.
 
-    vectors: (len(texts), d) in the space, under the model that chooses, whose second stage has no say: pairs that the
-    first one finds uncertain teach the encoder more (docs/log.md); layer: its output layer, or None without a
-    trained one: then the strategy's seed chooses, or without one of its own the setting: the most similar pairs
-    (Mussmann, Jia and Liang 2020, section 4.2), half of them or all, and, while all answers are positive, pairs from
-    further down; known: keys of the labelled pairs; background: their answers, and what some strategies need besides.
-    Raises InputError if an input is missing.
+    vectors: (len(texts), d) in the space, under the model that chooses; layer: the output layer of its scores. A second
+    stage has a say where it compares columns: rescored then has its pairs, from which all are chosen, and the layer is
+    the whole score's. Else there are none: pairs that the first stage finds uncertain teach the encoder more
+    (docs/log.md). Without a layer the strategy's seed chooses, or without one of its own the setting: the most similar
+    pairs (Mussmann, Jia and Liang 2020, section 4.2), half of them or all, and, while all answers are positive, pairs
+    from further down; known: keys of the labelled pairs; background: their answers, and what some strategies need
+    besides. Raises InputError if an input is missing.
     """
     name = settings.strategy if _can_rank(layer) else _seed(settings, background.labelled)
     if not len(dataset.train_left) or not len(dataset.train_right):
         return Batch(unscored(*np.empty((2, 0), dtype=np.int64)), name)
     search_vectors = _seen(settings.strategy, vectors, background)
     pool = Pool(
-        lambda: _near(dataset, search_vectors, known, settings, space, rng, progress),
+        lambda: (
+            _free(dataset, rescored, known, settings)
+            if len(rescored)
+            else _near(dataset, search_vectors, known, settings, space, rng, progress)
+        ),
         layer,
         lambda count, rng: draw_training_pairs(dataset, known, count, rng),
         settings.first,
@@ -79,7 +85,8 @@ def choose(
     pairs = within_cap(lambda count: rank(pool, count, rng), n - controls, settings.per_text)
     if controls:
         pairs = with_controls(pairs, pool.candidates, controls, len(dataset.texts), rng)
-    return Batch(replace(pairs, score=scores(vectors, pairs.left, pairs.right, space)), name, pool.searched)
+    score = rescored.replace(pairs.left, pairs.right, scores(vectors, pairs.left, pairs.right, space))
+    return Batch(replace(pairs, score=score), name, pool.searched)
 
 
 def _can_rank(layer: OutputLayer | None) -> bool:
@@ -104,6 +111,14 @@ def _seen(strategy_name: str, vectors: np.ndarray, background: Background) -> np
     if background.pretrained is None:
         raise InputError(f"{strategy_name} needs the vectors of the pre-trained encoder: choose another strategy here")
     return background.pretrained
+
+
+def _free(dataset: Dataset, rescored: Rescored, known: np.ndarray, settings: Settings) -> Near:
+    """Return the training pairs among these whose key is not known."""
+    pairs = rescored.pairs
+    inside = np.isin(pairs.left, dataset.train_left) & np.isin(pairs.right, dataset.train_right)
+    free = inside & ~np.isin(dataset.keys(pairs.left, pairs.right), known)
+    return Near(pairs.take(free), "exact", settings.neighbours)
 
 
 def _near(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -33,8 +34,9 @@ from allpairs.learner.scoring.lexical_weights import fit_lexical
 from allpairs.learner.scoring.make_reference import with_reference
 from allpairs.learner.scoring.matcher import PairModel, save_matcher
 from allpairs.learner.scoring.score import Blend, blended
+from allpairs.learner.scoring.untrained import untrained_stage
 from allpairs.learner.search.nearest import BYTES, SHARE, Near, most_neighbours
-from allpairs.learner.search.rescored import NOTHING
+from allpairs.learner.search.rescored import NOTHING, Rescored
 from allpairs.learner.second_stage.make import Staged, make_staged
 from allpairs.learner.strategies.pool import Background, gold_of
 
@@ -179,12 +181,13 @@ class _Simulation:
         """Label the round's pairs, and return those that they were chosen from, if the strategy asked for them."""
         state = self.state
         known = self.labels.keys(self.dataset)
+        layer, rescored = self._choosing()
         with watch.stage("choose"):
             background = Background(self.labels.arrays(), self.pretrained, gold_of(self.dataset, known, composition))
             batch = choose(
                 self.dataset,
                 state.vectors,
-                state.layer,
+                layer,
                 known,
                 size,
                 self.settings,
@@ -192,9 +195,23 @@ class _Simulation:
                 self.progress,
                 background,
                 state.matcher.space,
+                rescored,
             )
         self.labels.add(self.dataset, batch.pairs, number)
         return batch.near
+
+    def _choosing(self) -> tuple[OutputLayer | None, Rescored]:
+        """Return the output layer of the score that chooses, and its pairs if it compares columns."""
+        state = self.state
+        staged = self.untrained if state.staged is None else state.staged
+        if staged is not None and staged.by_columns:
+            return staged.layer, staged.rescored
+        return state.layer, NOTHING
+
+    @cached_property
+    def untrained(self) -> Staged | None:
+        """What chooses before there are labels of both classes, if columns are compared."""
+        return untrained_stage(self.dataset, self.pretrained, self.settings, self.progress)
 
     def _train(self, number: int, watch: Stopwatch) -> None:
         """Train the encoder in place on the labels, and make what scores with it."""

@@ -1,5 +1,6 @@
 """The output layer of CosineBERT: p = sigmoid(w·cos + b), refitted to convergence on frozen embeddings."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,10 +29,19 @@ class OutputLayer:
         """Return sigmoid(w·cos + b), of the shape of `scores`."""
         return sigmoid(self.logit(scores))
 
+    def score(self, p: float) -> float:
+        """Return the score whose probability is p; w must not be 0."""
+        return (math.log(p / (1 - p)) - self.b) / self.w
+
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:
     """Return 1 / (1 + exp(-logits)), without overflow."""
     return 0.5 * (1 + np.tanh(logits / 2))
+
+
+def probability_of(layer: OutputLayer | None, score: np.ndarray) -> np.ndarray:
+    """Return the probabilities, or without a layer the scores, (n,) float64."""
+    return score.astype(np.float64) if layer is None else layer.probability(score)
 
 
 def fit_output_layer(scores: np.ndarray, labels: np.ndarray, steps: int = STEPS) -> OutputLayer:

@@ -14,7 +14,6 @@ from allpairs.learner.scoring.reference import candidates_of
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import scores
 from allpairs.learner.second_stage.competition import Competition
-from allpairs.learner.second_stage.field_features import FieldFeatures
 from allpairs.learner.second_stage.pair_features import TextFeatures
 from allpairs.learner.second_stage.rescore import PairFeatures
 
@@ -117,7 +116,7 @@ def _features(matcher: PairModel, left: EncodedTexts, right: EncodedTexts) -> Pa
     return PairFeatures(
         Competition(best, best, rounded),
         TextFeatures([*left.texts, *right.texts], lexicon, reference.one_list),
-        FieldFeatures(joined_fields(left.fields, right.fields, (len(left.texts), len(right.texts))), second.kinds),
+        second.fields(joined_fields(left.fields, right.fields, (len(left.texts), len(right.texts)))),
     )
 
 

@@ -24,6 +24,7 @@ from allpairs.learner.scoring.reference import Reference, read_reference, referr
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.search.inner_product import Space
 from allpairs.learner.search.rescored import NOTHING, Rescored
+from allpairs.learner.second_stage.field_features import FieldFeatures
 from allpairs.learner.second_stage.rescore import PairFeatures, best_dataset_pairs, features_of, rescore
 from allpairs.learner.second_stage.second_stage import SecondStage
 
@@ -98,8 +99,8 @@ class PairModel:
     def pair_features(self, dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> PairFeatures:
         """Return the features of a dataset's pairs, as `rescored` has them."""
         one_list = dataset.symmetric if self.reference is None else self.reference.one_list
-        kinds = self.second.kinds if self.second else {}
-        features = features_of(dataset, vectors, self.space, self.lexicon(dataset), one_list, kinds, progress)
+        fields = self.second.fields(dataset.fields) if self.second else FieldFeatures((), {})
+        features = features_of(dataset, vectors, self.space, self.lexicon(dataset), one_list, fields, progress)
         if self.reference is None:
             return features
         return replace(features, competition=with_known(self.reference, dataset.texts, features.competition))

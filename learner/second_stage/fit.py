@@ -11,15 +11,18 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 
 from allpairs.learner.models.output_layer import OutputLayer, sigmoid
-from allpairs.learner.second_stage.field_features import Kinds
-from allpairs.learner.second_stage.second_stage import SecondStage, features_with, standardized
+from allpairs.learner.second_stage.field_features import FieldFeatures
+from allpairs.learner.second_stage.second_stage import HIGHEST, SecondStage, features_with, standardized
 
 # The prior in standard deviations of the sample: the first score, a constant, and each feature.
 SCORE = 0.6
 SCORE_DEVIATION = 0.3
+AGREEMENT = 1.0  # of a feature that is a logit already
+AGREEMENT_DEVIATION = 0.3
 BIAS_DEVIATION = 2.0
 WEIGHT_DEVIATION = 0.5
 LEAST_SCORE = 0.1
+ROOM = 10.0  # logits from one half to the floor, and to a score of 1
 BOUNDS = {1: (0.0, None), -1: (None, 0.0), 0: (None, None)}  # of a feature's weight by its sign
 FOLDS = 5
 MOST_SHIFT = 1_000.0  # of a logit: any label is certain there
@@ -47,11 +50,12 @@ class Fitted:
     layer: OutputLayer
 
 
-def fit(sample: FitSample, layer: OutputLayer, floor: float, kinds: Kinds) -> Fitted:
-    """Fit the second stage; layer: the output layer of the first scores; kinds: of the columns that are compared.
+def fit(sample: FitSample, layer: OutputLayer, floor: float, fields: FieldFeatures) -> Fitted:
+    """Fit the second stage; layer: the output layer of the first scores; fields: the features by column.
 
     It keeps its layer where that is steep enough: the new scores are then the logits on its scale. A flat one, of
-    labels whose first scores tell little, would leave no room between the floor and 1.
+    labels whose first scores tell little, would leave no room between the floor and 1. An agreement of columns needs
+    much of it.
     """
     score = sample.score.astype(np.float64)
     middle = score.mean()
@@ -59,14 +63,27 @@ def fit(sample: FitSample, layer: OutputLayer, floor: float, kinds: Kinds) -> Fi
     mean, deviation = _moments(sample.values)
     constant_column = np.ones(len(score))
     x = np.column_stack([(score - middle) / spread, constant_column, standardized(sample.values, mean, deviation)])
-    signs = [sign for sign, _ in features_with(kinds).values()]
-    weights = _regressed(x, sample.label.astype(np.float64), sample.weight, signs)
+    signs = [sign for sign, _ in features_with(fields.kinds).values()]
+    prior = np.r_[SCORE, np.zeros(1 + len(signs))]
+    prior_deviation = np.r_[SCORE_DEVIATION, BIAS_DEVIATION, np.full(len(signs), WEIGHT_DEVIATION)]
+    if fields.agreement:
+        prior[-1] = AGREEMENT * deviation[-1]
+        prior_deviation[-1] = AGREEMENT_DEVIATION * deviation[-1]
+    weights = _regressed(x, sample, signs, prior, prior_deviation)
     slope = float(weights[0] / spread)  # the second logit for each unit of the first score
     constant = float(weights[1] - slope * middle)
-    whole = layer if layer.w >= slope else OutputLayer(slope, constant)
+    steep = layer if layer.w >= slope else OutputLayer(slope, constant)
+    whole = spanning(floor) if fields.agreement else steep
     bias = (constant - whole.b) / whole.w
     weight = weights[2:] / whole.w
-    return Fitted(SecondStage(floor, slope / whole.w, bias, mean, deviation, weight, kinds), whole)
+    second = SecondStage(floor, slope / whole.w, bias, mean, deviation, weight, fields.kinds, fields.agreement)
+    return Fitted(second, whole)
+
+
+def spanning(floor: float) -> OutputLayer:
+    """Return the layer whose logits run from -10 at the floor to 10 at a score of 1."""
+    w = 2 * ROOM / (HIGHEST - floor)
+    return OutputLayer(w, ROOM - w * HIGHEST)
 
 
 def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -78,19 +95,20 @@ def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.sqrt((known * (filled - mean) ** 2).sum(0) / number) + 1e-6
 
 
-def _regressed(x: np.ndarray, y: np.ndarray, weight: np.ndarray, signs: Sequence[int]) -> np.ndarray:
-    """Return the weights (2 + features,) of score, constant and features that are likeliest with the prior.
+def _regressed(
+    x: np.ndarray, sample: FitSample, signs: Sequence[int], prior: np.ndarray, deviation: np.ndarray
+) -> np.ndarray:
+    """Return the weights (2 + features,) of score, constant and features that are likeliest with the normal prior.
 
     signs: which features may only speak for a match, 1, or against one, -1: they never count for the contrary.
     """
-    prior = np.r_[SCORE, np.zeros(1 + len(signs))]
-    spread = np.r_[SCORE_DEVIATION, BIAS_DEVIATION, np.full(len(signs), WEIGHT_DEVIATION)]
+    y = sample.label.astype(np.float64)
 
     def loss(t: np.ndarray) -> tuple[float, np.ndarray]:
         logits = x @ t
-        distance = (t - prior) / spread
-        value = np.sum(weight * (np.logaddexp(0, logits) - y * logits)) + 0.5 * np.sum(distance**2)
-        return float(value), x.T @ (weight * (sigmoid(logits) - y)) + distance / spread
+        distance = (t - prior) / deviation
+        value = np.sum(sample.weight * (np.logaddexp(0, logits) - y * logits)) + 0.5 * np.sum(distance**2)
+        return float(value), x.T @ (sample.weight * (sigmoid(logits) - y)) + distance / deviation
 
     bounds = [(LEAST_SCORE, None), (None, None), *map(BOUNDS.__getitem__, signs)]
     weights: np.ndarray = minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=bounds).x
@@ -98,7 +116,7 @@ def _regressed(x: np.ndarray, y: np.ndarray, weight: np.ndarray, signs: Sequence
 
 
 def cross_fitted(
-    labelled: FitSample, imputed: FitSample, layer: OutputLayer, floor: float, kinds: Kinds
+    labelled: FitSample, imputed: FitSample, layer: OutputLayer, floor: float, fields: FieldFeatures
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each labelled pair's new logit, and what its features add to it, by a stage that has not seen its label.
 
@@ -108,7 +126,7 @@ def cross_fitted(
     added = np.empty(len(labelled.label))
     for remainder, fold in _folds(labelled.label):
         part = labelled.take(remainder)
-        fitted = fit(joined_samples(part, imputed), layer, floor, kinds)
+        fitted = fit(joined_samples(part, imputed), layer, floor, fields)
         values = labelled.values[fold]
         logits[fold] = fitted.layer.logit(fitted.second.score(labelled.score[fold], values))
         added[fold] = fitted.layer.w * fitted.second.added(values).sum(1)

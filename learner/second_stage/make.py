@@ -1,6 +1,6 @@
 """Make a round's second stage from its labels, and decide whether it is kept."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,22 @@ from allpairs.learner.data.dataset import Dataset
 from allpairs.learner.metrics.average_precision import average_precision, curve_from_scores
 from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.output_layer import OutputLayer
-from allpairs.learner.search.exact import Pairs
+from allpairs.learner.search.exact import Pairs, count_pairs
 from allpairs.learner.search.inner_product import Space
 from allpairs.learner.search.nearest import searches_exactly
 from allpairs.learner.search.rescored import NOTHING, Rescored
+from allpairs.learner.second_stage.agreement import fit_agreement
 from allpairs.learner.second_stage.competition import Competition
-from allpairs.learner.second_stage.fit import FitSample, calibrated, cross_fitted, fit, joined_samples
+from allpairs.learner.second_stage.field_features import FieldFeatures, cuts_of, has_agreement
+from allpairs.learner.second_stage.fit import FitSample, calibrated, cross_fitted, fit, joined_samples, spanning
 from allpairs.learner.second_stage.rescore import PairFeatures, best_dataset_pairs, features_of, rescore
-from allpairs.learner.second_stage.second_stage import SecondStage
+from allpairs.learner.second_stage.second_stage import HIGHEST, SEAM, SecondStage, above
 
 LEAST = 5  # labels of each class
+LEAST_AGREEING = 1  # where an agreement of columns is there before any label
+MOST_FITTED = 100_000  # candidates that an agreement is estimated from
+
+
 CHANCE = 0.05  # how often features of labels that say nothing seem to tell matches from others
 TOLERATED = 0.02  # loss of average precision over the labels: the encoder has seen them, the second stage has not
 # Unlabelled pairs that serve as negatives: their number and weight. Above them are FIRST_RANK pairs for each training
@@ -47,6 +53,11 @@ class Staged:
     competition: Competition | None = None
     gain: float | None = None
 
+    @property
+    def by_columns(self) -> bool:
+        """Whether the pairs are scored by the agreement of columns, before or after labels."""
+        return bool(len(self.rescored)) and (self.second is None or self.second.agreement is not None)
+
     def as_dict(self) -> dict[str, Any]:
         """Return its entries in a matcher's details: only the gain if it is not used, nothing if it was not tried."""
         if self.gain is None:
@@ -66,35 +77,82 @@ def make_staged(
 ) -> Staged:
     """Make the second stage of the score of these vectors (texts, d) and this layer, if its use allows it.
 
-    `auto` keeps it if the features alone, without the first score, tell matches from others among labels that its
-    weights have not seen, and if it does not lower the cross-validated average precision over the labels by more than
-    0.02. Evaluation texts neither train it nor serve as negatives. There is none where all pairs are too many to look
-    at: one that an approximate search missed would keep its first score, above those of the others.
+    Where several columns are compared it starts from their agreement, and `auto` always keeps it. Else `auto` keeps it
+    if the features alone, without the first score, tell matches from others among labels that its weights have not
+    seen, and if it does not lower the cross-validated average precision over the labels by more than 0.02. Evaluation
+    texts neither train it nor serve as negatives. There is none where all pairs are too many to look at: one that an
+    approximate search missed would keep its first score, above those of the others.
     """
-    few = searches_exactly(len(dataset.left), len(dataset.right))
-    if use == "off" or space.distance != "cosine" or not few:
+    if use == "off" or not _looks_at_all(dataset, space):
         return Staged(layer)
-    best = best_dataset_pairs(dataset, vectors, space, progress=progress)
-    pairs = best.take(np.arange(len(best) - 1))
+    pairs, floor = _candidates(dataset, vectors, space, progress)
     places = _places(dataset, pairs, labelled)
     label = labelled.label[places >= 0]
-    if min(label.sum(), len(label) - label.sum()) < LEAST:
+    fields = _field_features(dataset, pairs)
+    if min(label.sum(), len(label) - label.sum()) < (LEAST_AGREEING if fields.agreement else LEAST):
         return Staged(layer)
-    kinds = {field.name: field.kind for field in dataset.fields}
-    features = features_of(dataset, vectors, space, dataset.lexicon, dataset.symmetric, kinds, progress)
+    features = features_of(dataset, vectors, space, dataset.lexicon, dataset.symmetric, fields, progress)
     labelled_places = places[places >= 0]
     imputed = _imputed(dataset, pairs, labelled, layer, rng)
     sample = _sample(pairs.take(labelled_places), label, 1.0, features)
     negatives = _sample(pairs.take(imputed), np.zeros(len(imputed), dtype=np.int64), IMPUTED_WEIGHT, features)
-    floor = float(best.score[-2:].mean())  # between two pairs: no rounding decides which of them are scored again
-    held_out, added = cross_fitted(sample, negatives, layer, floor, kinds)
+    held_out, added = cross_fitted(sample, negatives, layer, floor, fields)
     before, after = (average_precision(curve_from_scores(scores, label)) for scores in (sample.score, held_out))
     gain = after - before
-    if use == "auto" and (gain < -TOLERATED or not tells(added, label)):
+    if use == "auto" and not fields.agreement and (gain < -TOLERATED or not tells(added, label)):
         return Staged(layer, gain=gain)
-    fitted = calibrated(fit(joined_samples(sample, negatives), layer, floor, kinds), held_out, label)
+    fitted = fit(joined_samples(sample, negatives), layer, floor, fields)
+    if not fields.agreement:
+        fitted = calibrated(fitted, held_out, label)
     rescored = rescore(fitted.second, pairs, features, len(dataset.texts))
     return Staged(fitted.layer, fitted.second, rescored, features.competition, gain)
+
+
+def staged_without_labels(
+    dataset: Dataset, vectors: np.ndarray, space: Space, progress: Progress = no_progress
+) -> Staged | None:
+    """Return the score by the agreement of columns alone; None without columns to compare, or for too many pairs.
+
+    vectors: (texts, d) in the space, which only say which pairs are candidates.
+    """
+    if not has_agreement(dataset.kinds) or not _looks_at_all(dataset, space):
+        return None
+    pairs, floor = _candidates(dataset, vectors, space, progress)
+    fields = _field_features(dataset, pairs)
+    assert fields.agreement is not None
+    layer = spanning(floor)
+    logits = fields.agreement.logit(fields.figures(pairs.left, pairs.right))
+    score = above((logits - layer.b) / layer.w, floor)
+    return Staged(layer, rescored=Rescored(Pairs(pairs.left, pairs.right, score), len(dataset.texts)))
+
+
+def _looks_at_all(dataset: Dataset, space: Space) -> bool:
+    """Return whether the best pairs are found among all: an approximate search may miss some."""
+    return space.distance == "cosine" and searches_exactly(len(dataset.left), len(dataset.right))
+
+
+def _candidates(dataset: Dataset, vectors: np.ndarray, space: Space, progress: Progress) -> tuple[Pairs, float]:
+    """Return the pairs to score again, best first, and the floor of their scores.
+
+    It lies between the last of them and the next pair: no rounding decides which are scored again.
+    """
+    best = best_dataset_pairs(dataset, vectors, space, progress=progress)
+    if len(best) == count_pairs(len(dataset.left), len(dataset.right), dataset.symmetric):
+        return best, float(best.score.min(initial=HIGHEST)) - SEAM
+    return best.take(np.arange(len(best) - 1)), float(best.score[-2:].mean())
+
+
+def _field_features(dataset: Dataset, pairs: Pairs) -> FieldFeatures:
+    """Return the features by column of the candidates, best first, with their agreement if there are several."""
+    fields = FieldFeatures(dataset.fields, dataset.kinds)
+    if not has_agreement(fields.kinds):
+        return fields
+    step = 1 + len(pairs) // MOST_FITTED
+    fitted = pairs.take(np.arange(0, len(pairs), step))
+    texts = len(dataset.left) + (0 if dataset.symmetric else len(dataset.right))
+    figures = fields.figures(fitted.left, fitted.right)
+    agreement = fit_agreement(figures, cuts_of(fields.kinds), texts // step)
+    return replace(fields, agreement=agreement)
 
 
 def tells(values: np.ndarray, label: np.ndarray) -> bool:

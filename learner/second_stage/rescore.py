@@ -12,7 +12,7 @@ from allpairs.learner.search.inner_product import Space, as_left, as_right
 from allpairs.learner.search.rescored import Rescored
 from allpairs.learner.search.top_pairs import LOWEST, best_pairs
 from allpairs.learner.second_stage.competition import Competition, competition_of
-from allpairs.learner.second_stage.field_features import FieldFeatures, Kinds
+from allpairs.learner.second_stage.field_features import FieldFeatures
 from allpairs.learner.second_stage.pair_features import TextFeatures
 from allpairs.learner.second_stage.second_stage import SecondStage
 
@@ -62,17 +62,16 @@ def features_of(
     space: Space,
     lexicon: Lexicon,
     one_list: bool,
-    kinds: Kinds,
+    fields: FieldFeatures,
     progress: Progress = no_progress,
 ) -> PairFeatures:
     """Return the features of a dataset's pairs, where all its texts compete.
 
-    lexicon: of the same texts; one_list: whether the second stage was, or will be, fitted on pairs of one list; kinds:
-    of the columns that it compares.
+    lexicon: of the same texts; one_list: whether the second stage was, or will be, fitted on pairs of one list; fields:
+    the features by its columns.
     """
     competition = competition_of(dataset, vectors, space, progress)
     texts = TextFeatures(dataset.texts, lexicon, one_list)
-    fields = FieldFeatures(dataset.fields, kinds)
     return PairFeatures(competition, texts, fields)
 
 

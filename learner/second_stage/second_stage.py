@@ -1,13 +1,15 @@
 """The second stage of a score: what the features of a pair add to it, for the best pairs alone."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from allpairs.db.domain import FieldKind
-from allpairs.learner.second_stage.field_features import Kinds, field_features
+from allpairs.learner.data.fields import Field
+from allpairs.learner.second_stage.agreement import ColumnAgreement
+from allpairs.learner.second_stage.field_features import FieldFeatures, Kinds, cuts_of, field_features, has_agreement
 from allpairs.learner.second_stage.pair_features import TEXT_FEATURES
 
 # Features of any texts, whether each may speak for a match (+1) or against one (-1) or both (0), and its part.
@@ -29,7 +31,7 @@ class SecondStage:
 
     mean, deviation, weight: (features,) float64 in the order of `features`. A feature that is missing, NaN, adds
     nothing. The new scores are on the scale of the first, so that the same output layer makes probabilities of both.
-    kinds: of the columns that it compares.
+    kinds: of the columns that it compares; agreement: of these, where there are several.
     """
 
     floor: float
@@ -39,6 +41,7 @@ class SecondStage:
     deviation: np.ndarray
     weight: np.ndarray
     kinds: Kinds = field(default_factory=dict)
+    agreement: ColumnAgreement | None = None
 
     @property
     def features(self) -> dict[str, tuple[int, str]]:
@@ -50,7 +53,8 @@ class SecondStage:
         rows = zip(self.features, self.mean.tolist(), self.deviation.tolist(), self.weight.tolist(), strict=True)
         features = {name: {"mean": mean, "deviation": dev, "weight": weight} for name, mean, dev, weight in rows}
         known = {"floor": self.floor, "slope": self.slope, "bias": self.bias, "features": features}
-        return known | ({"columns": dict(self.kinds)} if self.kinds else {})
+        agreement = {"agreement": self.agreement.as_dict()} if self.agreement else {}
+        return known | ({"columns": dict(self.kinds)} if self.kinds else {}) | agreement
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "SecondStage":
@@ -61,7 +65,12 @@ class SecondStage:
             np.array([float(row[key]) for row in rows]) for key in ("mean", "deviation", "weight")
         )
         floor, slope, bias = (float(stored[key]) for key in ("floor", "slope", "bias"))
-        return cls(floor, slope, bias, mean, deviation, weight, kinds)
+        agreement = ColumnAgreement.read(stored["agreement"], cuts_of(kinds)) if has_agreement(kinds) else None
+        return cls(floor, slope, bias, mean, deviation, weight, kinds, agreement)
+
+    def fields(self, columns: Sequence[Field]) -> FieldFeatures:
+        """Return the features by these columns of texts."""
+        return FieldFeatures(columns, self.kinds, self.agreement)
 
     def added(self, values: np.ndarray) -> np.ndarray:
         """Return what each feature adds to the scores of pairs with these features: (n, features) float64."""

@@ -28,17 +28,16 @@ KnownAnswers = dict[tuple[int, int], AnswerKind]  # by rows
 class MatchingRequest:
     """What a job is asked for.
 
-    reranker: folder of the re-ranker that orders the pairs, relative to the runs. untrained: whether pairs have the
-    score of `learner.scoring.untrained`, not that of the round.
+    threshold: the lowest score of a match; None: pairs have the score of `learner.scoring.untrained`, not that of the
+    round. reranker: folder of the re-ranker that orders the pairs, relative to the runs.
     """
 
     job_id: str
     project_id: int
     number: int  # of the round whose model finds the matches
-    threshold: float
+    threshold: float | None
     reranker: str | None
     grouping: Grouping
-    untrained: bool = False
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,8 @@ def rescored_of(matcher: StoredModel | None, data: ProjectData, vectors: np.ndar
 
 def make_rescored(second: SecondStage, data: ProjectData, vectors: np.ndarray, progress: Progress) -> Rescored:
     dataset = data.dataset
-    features = features_of(dataset, vectors, BLENDED, dataset.lexicon, dataset.symmetric, second.kinds, progress)
+    fields = second.fields(dataset.fields)
+    features = features_of(dataset, vectors, BLENDED, dataset.lexicon, dataset.symmetric, fields, progress)
     pairs = best_dataset_pairs(dataset, vectors, BLENDED, second.floor, progress)
     return rescore(second, pairs, features, len(data.item_ids))
 

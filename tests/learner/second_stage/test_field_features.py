@@ -88,6 +88,6 @@ def test_a_column_that_the_dataset_lacks_is_missing() -> None:
     kinds = {"title": FieldKind.TEXT, "price": FieldKind.PRICE}
     found = FieldFeatures([Field("title", FieldKind.TEXT, ["a lamp", "a lamp"])], kinds)
     values = found.values(np.array([0]), np.array([1]))
-    assert list(field_features(kinds)) == ["title: alike", "price: apart"]
+    assert list(field_features(kinds)) == ["title: alike", "price: apart", "agreement"]
     assert values[0, 0] == 1 and np.isnan(values[0, 1])
     assert FieldFeatures([], {}).values(np.array([0, 1]), np.array([1, 0])).shape == (2, 0)
