@@ -9,7 +9,7 @@ from functools import cache, partial
 from multiprocessing import set_forkserver_preload
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import hypothesis
@@ -20,6 +20,7 @@ from allpairs.annotate.frame.access import passwords
 from allpairs.db.schema import engine as engines
 from allpairs.db.schema.engine import database_url, make_engine, migrate
 from allpairs.learner.runtime import lifetime
+from benchmarks.browser import BROWSERS, browser_path
 from tests.helpers.machine import ROOT, Require, need
 from tests.helpers.people import CHEAP
 from tests.helpers.services.servers import (
@@ -30,6 +31,9 @@ from tests.helpers.services.servers import (
     running_postgres,
     running_s3,
 )
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 os.environ.setdefault("STREAMLIT_SERVER_ADDRESS", "localhost")  # in whatever folder a test runs: nobody must log in
 
@@ -139,6 +143,19 @@ def _one_statement_cache() -> Iterator[None]:
 def require(pytestconfig: pytest.Config) -> Require:
     """Return a function that ends a test unless a program is found: skipped, or failed if the run requires programs."""
     return partial(need, required=bool(pytestconfig.getoption("--require-programs")))
+
+
+@pytest.fixture(scope="session")
+def chromium(require: Require) -> "Iterator[Browser]":
+    """Yield the browser, one for all tests: Playwright runs once in a process."""
+    from playwright.sync_api import sync_playwright  # only the tests that drive a browser load it
+
+    browser_file = browser_path()
+    require(browser_file is not None, f"{BROWSERS[0]} is missing: install {BROWSERS[0].name}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_file, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -7,16 +7,15 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Response, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 from sqlalchemy import Engine, update
 
 from allpairs.db.projects.jobs import OPEN
 from allpairs.db.schema.engine import writing
 from allpairs.db.schema.tables import Job, Project
-from benchmarks.browser import BROWSERS, browser_path
 from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Outside, Picture, drawn, workless_database
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.machine import ROOT, Require, free_port
+from tests.helpers.machine import ROOT, free_port
 
 expect.set_options(timeout=20_000)  # milliseconds: a busy machine is slow, and what does not come is a failure then
 PICTURES = ROOT / "docs" / "screenshots"
@@ -64,16 +63,6 @@ def make_desk(app: App, database: Engine) -> Callable[..., Desk]:
         return Desk(database, project_id, f"{app.url}/label?project={quote(name)}")
 
     return make
-
-
-@pytest.fixture(scope="session")
-def chromium(require: Require) -> Iterator[Browser]:
-    found = browser_path()
-    require(found is not None, f"{BROWSERS[0]} is missing: install {BROWSERS[0].name}")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

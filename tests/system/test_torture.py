@@ -4,14 +4,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 from sqlalchemy import Engine
 
 from allpairs.annotate.features.label.queue import record
-from benchmarks.browser import BROWSERS, browser_path
 from tests.helpers.browser import Desk
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.machine import Require
 from tests.system.kills.torture import counted, torture
 from tests.system.kills.torture_acts import ACTS
 
@@ -46,11 +44,7 @@ def test_a_second_answer_and_a_key_that_repeats_are_doubled(desk: Desk) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("test", ACTS)
-def test_nothing_is_lost_or_doubled(tmp_path: Path, require: Require, test: str) -> None:
-    require(browser_path() is not None, f"{BROWSERS[0]} is missing: install {BROWSERS[0].name}")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
-        found = torture(test, browser, tmp_path, presses=30, seed=1)
-        browser.close()
+def test_nothing_is_lost_or_doubled(tmp_path: Path, chromium: Browser, test: str) -> None:
+    found = torture(test, chromium, tmp_path, presses=30, seed=1)
     assert found.clean and found.stored == found.pressed, found
     assert found.keys == 30 and found.pressed > 20

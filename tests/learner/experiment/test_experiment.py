@@ -165,7 +165,7 @@ def test_a_killed_experiment_leaves_no_process_and_goes_on(tmp_path: Path) -> No
     orphans = children(first.pid)
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
-    wait_for(lambda: not any(map(is_alive, orphans)), seconds=20)
+    wait_for(lambda: not any(map(is_alive, orphans)))
     assert orphans
     second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert second.stderr.splitlines()[0] == "1 of 5 runs done" and states(out)["matched"] == "done"
