@@ -65,7 +65,8 @@ def choose(
     from further down; known: keys of the labelled pairs; background: their answers, and what some strategies need
     besides. Raises InputError if an input is missing.
     """
-    name = settings.strategy if _can_rank(layer) else _seed(settings, background.labelled)
+    trained = _can_rank(layer) and (background.labelled.has_both_classes or not len(rescored))
+    name = settings.strategy if trained else _seed(settings, background.labelled)
     if not len(dataset.train_left) or not len(dataset.train_right):
         return Batch(unscored(*np.empty((2, 0), dtype=np.int64)), name)
     search_vectors = _seen(settings.strategy, vectors, background)

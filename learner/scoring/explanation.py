@@ -12,10 +12,10 @@ from allpairs.learner.scoring.matcher import PairModel
 from allpairs.learner.scoring.score import Blend
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.inner_product import Space, scores
+from allpairs.learner.second_stage.field_features import CONSTANT
 from allpairs.learner.second_stage.rescore import PairFeatures
 from allpairs.learner.second_stage.second_stage import SecondStage
 
-CONSTANT = "constant"
 NAMED = 4  # words shown for a part
 TITLES = {"ngrams": "letters", "words": "words", "numbers": "numbers", "length": "length"}
 

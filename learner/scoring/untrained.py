@@ -10,7 +10,7 @@ from allpairs.learner.search.inner_product import BLENDED
 from allpairs.learner.second_stage.field_features import has_agreement
 from allpairs.learner.second_stage.make import Staged, staged_without_labels
 
-CAREFUL_P = 0.9  # by the agreement of columns
+CAREFUL_P = 0.8  # by the agreement of columns
 # Without columns, from `CAREFUL` on pairs are joined; docs/log.md has what that finds in five lists.
 UNTRAINED = Blend(0.0, {"ngrams": 1.0, "words": 0.5, "numbers": 0.2, "length": 0.1})
 CAREFUL = 0.58

@@ -17,12 +17,12 @@ from allpairs.learner.models.output_layer import sigmoid
 LIKENESS = (0.35, 0.5, 0.65, 0.8, 0.9, 0.999)
 RATIO = (1e-9, 0.01, 0.05, 0.15, 0.4, 1.0)  # of two numbers, as the difference of their logarithms
 DAYS = (1e-9, 0.8, 3.5, 6.0, 8.0)  # log(1 + days)
-# Matches before any are seen: for a tenth of the texts, with each level 0.6 times as frequent as the next higher one.
-# Else a list without doubles would get some: of its columns that vary most, two towns or two brands.
+# Pairs before any are seen: matches for a tenth of the texts, with each level 0.6 times as frequent as the next higher
+# one, and a few of both kinds, others the other way round. Else a list without doubles would get some: of its columns
+# that vary most, two towns or two brands.
 MATCHES = 0.1
 FALL = 0.6
-OTHERS = 0.5  # candidates at each level before any are seen
-FIRST = 0.2  # pairs for each text that seem matches at first, the most similar ones; others end in the same place
+FEW = 2.0
 STEPS = 100
 SETTLED = 1e-4  # of a probability: a step that changes none by more is the last
 MOST = 20.0  # of a logit: any more tells nothing
@@ -42,10 +42,14 @@ class ColumnAgreement:
 
     def logit(self, figures: np.ndarray) -> np.ndarray:
         """Return the logits (n,) float64, from -20 to 20, of figures (n, features)."""
-        total = np.full(len(figures), self.odds)
-        for level, weight in zip(levels_of(figures, list(self.cuts.values())), self.weights.values(), strict=True):
-            total += np.append(weight, 0.0)[level]
-        return np.clip(total, -MOST, MOST)
+        return np.clip(self.odds + self.amounts(figures).sum(1), -MOST, MOST)
+
+    def amounts(self, figures: np.ndarray) -> np.ndarray:
+        """Return what each figure adds to the logit, (n, features) float64."""
+        levels = levels_of(figures, list(self.cuts.values()))
+        return np.column_stack(
+            [np.append(weight, 0.0)[level] for level, weight in zip(levels, self.weights.values(), strict=True)]
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as in a matcher's details; `read` takes it back."""
@@ -69,34 +73,34 @@ def levels_of(figures: np.ndarray, cuts: Sequence[Sequence[float]]) -> list[np.n
 
 
 def fit_agreement(figures: np.ndarray, cuts: Mapping[str, Sequence[float]], texts: int) -> ColumnAgreement:
-    """Return the likeliest agreement of candidate pairs, the most similar first.
-
-    figures: (n, features); texts: how many texts these are the candidates of.
-    """
-    features = []  # of each its levels, and the matches at each level before any are seen
-    for level, ends in zip(levels_of(figures, list(cuts.values())), cuts.values(), strict=True):
-        falling = FALL ** np.arange(len(ends) + 1)[::-1]
-        features.append((level, MATCHES * texts * falling / falling.sum()))
-    p = np.where(np.arange(len(figures)) < FIRST * texts, 0.9, 0.02)
+    """Return the likeliest agreement of candidate pairs: figures (n, features) of the candidates of so many texts."""
+    levels = levels_of(figures, list(cuts.values()))
+    counts = [len(ends) + 1 for ends in cuts.values()]
+    few = MATCHES * texts
+    p = np.zeros(len(figures))
+    seen = np.zeros(len(figures))  # whether a pair counts: at first, none does
     for _ in range(STEPS):
-        share = (p.sum() + 1) / (len(p) + 2)
-        agreement = ColumnAgreement(
-            float(np.log(share / (1 - share))),
-            cuts,
-            dict(zip(cuts, (_weights(level, p, before) for level, before in features), strict=True)),
-        )
+        matches = seen * p
+        share = (matches.sum() + few) / (seen.sum() + len(p) + few)
+        weights = [
+            _weights(level, matches, seen - matches, count, few) for level, count in zip(levels, counts, strict=True)
+        ]
+        agreement = ColumnAgreement(float(np.log(share / (1 - share))), cuts, dict(zip(cuts, weights, strict=True)))
         estimated = sigmoid(agreement.logit(figures))
         moved = np.abs(estimated - p).max(initial=0.0)
         p = estimated
+        seen = np.ones(len(figures))
         if moved < SETTLED:
             break
     return agreement
 
 
-def _weights(level: np.ndarray, p: np.ndarray, before: np.ndarray) -> list[float]:
-    """Return log(m / u) of each level."""
+def _weights(level: np.ndarray, match: np.ndarray, other: np.ndarray, count: int, few: float) -> list[float]:
+    """Return log(m / u) of each level; match, other: (n,) how much each pair counts as a match, and as none."""
     known = level >= 0
-    matches = np.bincount(level[known], p[known], len(before)) + before
-    others = np.bincount(level[known], 1 - p[known], len(before)) + OTHERS
-    weights: list[float] = np.log(matches / matches.sum() * others.sum() / others).tolist()
+    rising = FALL ** np.arange(count)[::-1]
+    rising /= rising.sum()
+    m = np.bincount(level[known], match[known], count) + (few + FEW) * rising
+    u = np.bincount(level[known], other[known], count) + FEW * rising[::-1]
+    weights: list[float] = np.log(m / m.sum() * u.sum() / u).tolist()
     return weights

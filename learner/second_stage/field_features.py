@@ -32,6 +32,7 @@ LOCAL = 7  # digits of a phone number that are enough, whatever stands before th
 Kinds = Mapping[str, FieldKind]  # of the columns that are compared, by name
 Parse = Callable[[str], object]
 AGREEMENT = "agreement"  # the feature of all columns together
+CONSTANT = "constant"  # the part of a score that no text has a share in
 
 
 class Measure(NamedTuple):
@@ -60,7 +61,7 @@ class Measure(NamedTuple):
 def field_features(kinds: Kinds) -> dict[str, tuple[int, str]]:
     """Return the features of these columns: whether each may speak for a match, and the part it belongs to."""
     features = {name: (measure.sign, column) for name, (column, measure) in _measures(kinds).items()}
-    return features | ({AGREEMENT: (1, "all columns")} if has_agreement(kinds) else {})
+    return features | ({AGREEMENT: (1, CONSTANT)} if has_agreement(kinds) else {})
 
 
 def has_agreement(kinds: Kinds) -> bool:

@@ -81,9 +81,20 @@ class SecondStage:
         return above(self.slope * score + self.bias + self.added(values).sum(1), self.floor)
 
     def parts(self, values: np.ndarray) -> dict[str, float]:
-        """Return what each part adds to the score of one pair with these features (features,), without the bias."""
+        """Return what each part adds to the score of one pair with these features (features,), without the bias.
+
+        What columns add by their agreement is theirs, and what remains of it belongs to the constant.
+        """
+        added = self.added(values[None])[0].tolist()
+        parts = [part for _, part in self.features.values()]
+        if self.agreement:
+            figures = values[None, -1 - len(self.agreement.cuts) : -1]
+            by_column = (self.agreement.amounts(figures)[0] * self.weight[-1] / self.deviation[-1]).tolist()
+            parts += parts[-1 - len(by_column) : -1]
+            added[-1] -= sum(by_column)
+            added += by_column
         amounts: dict[str, float] = {}
-        for (_, part), amount in zip(self.features.values(), self.added(values[None])[0].tolist(), strict=True):
+        for part, amount in zip(parts, added, strict=True):
             amounts[part] = amounts.get(part, 0.0) + amount
         return amounts
 

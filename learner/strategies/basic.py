@@ -10,6 +10,7 @@ import numpy as np
 
 from allpairs.db.domain import HALF_SPREAD_STRATEGY, SEED_STRATEGY, SPREAD_STRATEGY
 from allpairs.learner.light.catalog import STRATEGIES
+from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.strategies.pool import Pool
 
@@ -53,11 +54,25 @@ def half_spread(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
 
     The former hold most positives. Where the encoder is so good that they are all positive, the latter hold negatives:
     they lie as far down as forty times the first batch, as many between any rank and twice that rank.
+
+    Where columns tell p before any label, these are in turn the next most uncertain one and a likely match.
     """
     size = len(pool.candidates)
+    if pool.layer is not None:
+        return _half_likely(pool, pool.layer, n)
     top = max(1, pool.first // 2)
     spaced = _spaced(top, min(size, DEPTH * pool.first), size, n)
     return _ranked(pool, np.column_stack([np.arange(len(spaced)), spaced]).ravel(), n)
+
+
+def _half_likely(pool: Pool, layer: OutputLayer, n: int) -> Pairs:
+    """Return n candidates, in turn the next most uncertain one and one of those above one half, evenly by rank."""
+    logits = layer.logit(pool.candidates.score)
+    rank = np.empty(len(logits), dtype=np.int64)
+    rank[np.argsort(-logits, kind="stable")] = np.arange(len(logits))
+    uncertain = rank[smallest(np.abs(logits), n)]
+    likely = (np.arange(1, len(uncertain) + 1) * GOLDEN % 1 * (logits > 0).sum()).astype(np.int64)
+    return _ranked(pool, np.column_stack([uncertain, likely]).ravel(), n)
 
 
 def _spaced(start: int, end: int, size: int, n: int) -> np.ndarray:
