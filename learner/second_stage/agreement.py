@@ -76,12 +76,12 @@ def fit_agreement(figures: np.ndarray, cuts: Mapping[str, Sequence[float]], text
     """Return the likeliest agreement of candidate pairs: figures (n, features) of the candidates of so many texts."""
     levels = levels_of(figures, list(cuts.values()))
     counts = [len(ends) + 1 for ends in cuts.values()]
-    few = MATCHES * texts
+    few = MATCHES * max(texts, 1)
     p = np.zeros(len(figures))
     seen = np.zeros(len(figures))  # whether a pair counts: at first, none does
     for _ in range(STEPS):
         matches = seen * p
-        share = (matches.sum() + few) / (seen.sum() + len(p) + few)
+        share = (matches.sum() + few) / (seen.sum() + len(p) + few + FEW)
         weights = [
             _weights(level, matches, seen - matches, count, few) for level, count in zip(levels, counts, strict=True)
         ]

@@ -1,5 +1,6 @@
 """Strategies: the worked selection, and one contract for every entry of the catalog."""
 
+from dataclasses import replace
 from inspect import signature
 
 import numpy as np
@@ -67,11 +68,19 @@ def test_spread_reaches_every_depth_of_the_ranking() -> None:
 
 
 def test_first_pairs_are_half_similar_and_half_below_the_matches() -> None:
-    pool = pool_of(np.linspace(1, -1, 10**5), TRAINED)
+    pool = replace(pool_of(np.linspace(1, -1, 10**5), TRAINED), layer=None)
     ranks, rest = (function(pool, 40, np.random.default_rng(0)).left for function in (half_spread, spread))
     assert np.isin(np.arange(20), ranks).all()
     assert 8 <= (ranks >= 200).sum() <= 12
     assert (rest >= 2_000).sum() >= 10  # what follows where they were all positive
+
+
+def test_first_pairs_by_columns_are_half_uncertain_and_half_likely() -> None:
+    scores = np.linspace(1, -1, 1_001)
+    ranks = half_spread(pool_of(scores, OutputLayer(20.0, -10.0)), 40, np.random.default_rng(0)).left
+    uncertain = np.argsort(np.abs(scores - 0.5))[:18]
+    assert np.isin(uncertain, ranks).all()
+    assert (np.histogram(ranks, bins=5, range=(0, 250))[0] >= 3).all()
 
 
 def test_smallest_breaks_ties_by_position() -> None:
