@@ -311,7 +311,8 @@ class Settings(BaseModel):
     first_batch: FirstBatch = Field(
         "half-spread",
         description="How pairs are chosen before a model is trained: the most similar ones, or half of them from "
-        "further down the ranking, so that there are matches and non-matches to learn from.",
+        "further down the ranking, so that there are matches and non-matches to learn from. In a list of several "
+        "columns these are doubtful pairs and likely matches.",
     )
     per_text: int = Field(0, ge=0, le=1_000_000, description="Maximum pairs of one text in a batch (0: no limit).")
     control_share: float = Field(
@@ -343,7 +344,8 @@ class Settings(BaseModel):
     second_stage: SecondStageUse = Field(
         "auto",
         description="Second stage: score the best pairs again by what both texts say together (numbers, prices, rare "
-        "words) and by the other candidates of each text. Auto: only where labels that it has not seen bear it out.",
+        "words) and by the other candidates of each text. Auto: only where there are several columns to compare, or "
+        "labels that it has not seen bear it out.",
     )
     implied: bool = Field(
         False,

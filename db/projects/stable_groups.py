@@ -74,9 +74,11 @@ def usual_search(session: Session, project: Project, matcher: StoredModel) -> Ma
     newest_by = "" if last is None else last.newest_by
     if not matcher.w or matcher.b is None:
         return 0, None, None, Clustering.CONNECTED, representative, newest_by
-    p = HALF if last is None or last.p is None else min(max(last.p, SURE), 1 - SURE)
-    usual = usual_clustering(Kind(project.kind), bool(project.text_columns))
-    clustering = usual if last is None or last.p is None else Clustering(last.clustering)
+    p = HALF
+    clustering = usual_clustering(Kind(project.kind), bool(project.text_columns))
+    if last is not None and last.p is not None and last.by_labels:
+        p = min(max(last.p, SURE), 1 - SURE)
+        clustering = Clustering(last.clustering)
     return matcher.number, (log(p / (1 - p)) - matcher.b) / matcher.w, None, clustering, representative, newest_by
 
 

@@ -19,7 +19,7 @@ def clean(
         ),
     ],
     model: Annotated[
-        str | None, typer.Option(help="A matcher's folder; without one only rows that are nearly the same are joined.")
+        str | None, typer.Option(help="A matcher's folder; without one rows are joined whose columns agree.")
     ] = None,
     keep: Annotated[
         KeepRule,

@@ -206,7 +206,7 @@ def clean_list_in_words(result: Mapping[str, Any], trained: bool) -> list[str]:
     if not trained:
         alike = f"{with_noun(result['alike'], 'more pair')} look alike" if result["alike"] else "no others look alike"
         sentences.append(
-            f"Without labels only rows that are nearly the same were joined; {alike}. Label 50 pairs with "
+            f"Nobody has labelled any: rows whose columns agree were joined; {alike}. Label 50 pairs with "
             "`allpairs serve`, download the model, and name it by --model: it tells doubles from near misses."
         )
     return sentences

@@ -72,7 +72,7 @@ def read_list_overview(engine: Engine, project_id: int, side: Side) -> ListOverv
             rows=rows,
             doubles=sum(sizes.values()) - len(sizes),
             groups=sum(size > 1 for size in sizes.values()),
-            labelled=None if update is None else update.p is not None,
+            labelled=None if update is None else update.by_labels,
             why_old=_why_old(session, project_id),
         )
 

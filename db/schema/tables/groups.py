@@ -26,6 +26,11 @@ class GroupUpdate(Base):
     texts: Mapped[int]  # in groups
     created_at: Mapped[datetime] = mapped_column(default=now)
 
+    @property
+    def by_labels(self) -> bool:
+        """Whether a model that was trained on labels made the groups."""
+        return self.matcher > 0 and self.p is not None
+
 
 class GroupChange(Base):
     """What an update made of one group. Append-only; ids ascend in the order in which transactions were committed."""

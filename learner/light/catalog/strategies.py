@@ -76,7 +76,8 @@ STRATEGIES: dict[str, StrategyEntry] = {
 BEFORE_TRAINING = {
     "most-similar": "The pairs that the pre-trained encoder finds most similar.",
     "half-spread": "Half of the pairs are the most similar ones, and half come from further down the ranking, so "
-    "that there are matches and non-matches to learn from.",
+    "that there are matches and non-matches to learn from. In lists of several columns half are pairs whose columns "
+    "leave it open, and half likely matches.",
     "spread": "Pairs from everywhere in the ranking: all answers were matches, and a model needs non-matches, too.",
 }
 
