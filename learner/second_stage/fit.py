@@ -17,8 +17,11 @@ from allpairs.learner.second_stage.second_stage import HIGHEST, SecondStage, fea
 # The prior in standard deviations of the sample: the first score, a constant, and each feature.
 SCORE = 0.6
 SCORE_DEVIATION = 0.3
-AGREEMENT = 1.0  # of a feature that is a logit already
+# Beside an agreement of columns: its logit as it is, and less of the first score, whose encoder has seen the labels.
+AGREEMENT = 1.0
 AGREEMENT_DEVIATION = 0.3
+SCORE_BESIDE = 0.3
+SCORE_BESIDE_DEVIATION = 0.1
 BIAS_DEVIATION = 2.0
 WEIGHT_DEVIATION = 0.5
 LEAST_SCORE = 0.1
@@ -67,6 +70,8 @@ def fit(sample: FitSample, layer: OutputLayer, floor: float, fields: FieldFeatur
     prior = np.r_[SCORE, np.zeros(1 + len(signs))]
     prior_deviation = np.r_[SCORE_DEVIATION, BIAS_DEVIATION, np.full(len(signs), WEIGHT_DEVIATION)]
     if fields.agreement:
+        prior[0] = SCORE_BESIDE
+        prior_deviation[0] = SCORE_BESIDE_DEVIATION
         prior[-1] = AGREEMENT * deviation[-1]
         prior_deviation[-1] = AGREEMENT_DEVIATION * deviation[-1]
     weights = _regressed(x, sample, signs, prior, prior_deviation)
