@@ -11,6 +11,16 @@ import typer
 from allpairs.db.errors import InputError
 from allpairs.db.version import VERSION
 
+# How a file holds its table, where that is not to be found in it.
+SeparatorOption = Annotated[
+    str, typer.Option("--separator", help="What separates the cells. [default: found in the file]")
+]
+EncodingOption = Annotated[
+    str,
+    typer.Option("--encoding", help="The encoding of a text file, such as cp1252. [default: found in the file]"),
+]
+SheetOption = Annotated[str, typer.Option("--sheet", help="The sheet of a workbook. [default: the first with rows]")]
+
 
 def group(help_text: str) -> typer.Typer:
     """Return a group of commands."""

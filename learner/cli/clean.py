@@ -8,6 +8,7 @@ import typer
 from allpairs.learner.cli.options import Json
 from allpairs.learner.light.clean.rules import CellRule, KeepRule
 from allpairs.learner.runtime.progress_output import keep_inputs, print_result, progress_bar
+from allpairs.program import EncodingOption, SeparatorOption, SheetOption
 
 
 def clean(
@@ -47,12 +48,16 @@ def clean(
         list[str] | None, typer.Option(help="Name of a column to compare; repeat it; by default all but the id column.")
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="The lowest score of a match.")] = None,
+    separator: SeparatorOption = "",
+    encoding: EncodingOption = "",
+    sheet: SheetOption = "",
     json: Json = False,
 ) -> None:
     """Write a list without its doubles, the list marked, and what changed.
 
     Example: allpairs clean customers.xlsx --out clean.xlsx --model out/customers/model --column phone=joined
     """
+    from allpairs.db.corpus.files import FileFormat
     from allpairs.learner.files.clean import CleanChoices, clean_file, clean_list_in_words, model_for_list
     from allpairs.learner.light.clean.files import require_table_paths, table_paths
     from allpairs.learner.light.clean.rules import CleanRules, read_cell_rules, read_sources
@@ -61,7 +66,8 @@ def clean(
     for path in table_paths(out):
         keep_inputs(path, file)
     rules = CleanRules(keep, newest_by, *read_sources(sources), frozenset(stays or ()), read_cell_rules(column or ()))
-    choices = CleanChoices(rules, id_column, tuple(text_column or ()), threshold)
+    stated = FileFormat(separator, encoding, sheet)
+    choices = CleanChoices(rules, id_column, tuple(text_column or ()), threshold, stated)
     with progress_bar() as progress:
         matcher = model_for_list(model)
         result = clean_file(file, out, matcher, choices, progress)

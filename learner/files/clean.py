@@ -10,7 +10,7 @@ import numpy as np
 from allpairs.db.corpus.cells import shown, with_noun
 from allpairs.db.corpus.column_guess import guess_columns
 from allpairs.db.corpus.field_kinds import LOOKED_AT, guess_kind
-from allpairs.db.corpus.files import ReadFile, preview, read_rows
+from allpairs.db.corpus.files import TO_BE_FOUND, FileFormat, ReadFile, preview, read_rows
 from allpairs.db.corpus.staging import Staging
 from allpairs.db.corpus.text_columns import TextColumns, usual_clustering
 from allpairs.db.domain import Kind, Side, Split
@@ -143,12 +143,16 @@ def _candidates(
 
 @dataclass(frozen=True)
 class CleanChoices:
-    """What people choose for a file's clean list. id_column: None for a guess, "" for the numbers of the rows."""
+    """What people choose for a file's clean list. id_column: None for a guess, "" for the numbers of the rows.
+
+    stated: how the file holds its table.
+    """
 
     rules: CleanRules = USUAL_RULES
     id_column: str | None = None
     text_columns: tuple[str, ...] = ()
     threshold: float | None = None
+    stated: FileFormat = TO_BE_FOUND
 
 
 def clean_file(
@@ -159,7 +163,7 @@ def clean_file(
     Raises InputError for a file that cannot be read, rules that do not fit it, and files that cannot be written.
     """
     require_table_paths(out)
-    head = preview(path, LOOKED_AT)
+    head = preview(path, LOOKED_AT, choices.stated)
     id_column = (
         guess_columns(head.names, [row.values for row in head.rows]).id
         if choices.id_column is None
@@ -171,7 +175,9 @@ def clean_file(
     about = ReadFile()
     staged = Staging(keeps_rows=True)
     texts = list[Sequence[str]]()
-    for number, values in read_rows(path, (*named, *compared), progress, about=about, whole=True, optional=compared):
+    columns = (*named, *compared)
+    listed = read_rows(path, columns, progress, optional=compared, stated=choices.stated, about=about, whole=True)
+    for number, values in listed:
         texts.append(values[len(named) : len(named) + len(compared)])
         staged.add_row(Side.LEFT, values[0].strip() if named else str(number), values[len(named) + len(compared) :])
     groups = group_rows_of_list(model, list_records(texts, compared, model), choices.threshold, progress)

@@ -39,7 +39,7 @@ from allpairs.db.corpus.split import read_split, split_corpus
 from allpairs.db.domain import DEFAULT_ENCODER, LABELS, READ_TOKENS, FieldKind, Settings, Side
 from allpairs.db.errors import InputError
 from allpairs.db.projects.projects import checked_name
-from allpairs.program import group
+from allpairs.program import EncodingOption, SeparatorOption, SheetOption, group
 
 project = group("Create, list, copy, archive, export, import and delete projects.")
 
@@ -69,11 +69,9 @@ def create(
         list[str] | None,
         typer.Option(help="Name of a column to compare; once for each. [default: text, or what looks like records]"),
     ] = None,
-    separator: Annotated[str, typer.Option(help="What separates the cells. [default: found in the file]")] = "",
-    encoding: Annotated[
-        str, typer.Option(help="The encoding of a text file, such as cp1252. [default: found in the file]")
-    ] = "",
-    sheet: Annotated[str, typer.Option(help="The sheet of a workbook. [default: the first with rows]")] = "",
+    separator: SeparatorOption = "",
+    encoding: EncodingOption = "",
+    sheet: SheetOption = "",
     query: Annotated[
         str, typer.Option(help="With the address of a database as --left: a SELECT, or the name of a table.")
     ] = "",

@@ -11,8 +11,9 @@ from allpairs.annotate.features.texts import change_texts
 from allpairs.annotate.features.texts.change_texts import Act, TextChangeDetails, TextFile
 from allpairs.annotate.kit.command_output import Json, print_columns, print_json, remark, upgraded_engine
 from allpairs.db.corpus.corpus import Columns
+from allpairs.db.corpus.files import FileFormat
 from allpairs.db.domain import Side
-from allpairs.program import group
+from allpairs.program import EncodingOption, SeparatorOption, SheetOption, group
 
 texts = group("Add, change and withdraw texts of a project.")
 
@@ -33,6 +34,9 @@ def add(
     side: ListSide = Side.LEFT,
     id_column: IdColumn = "id",
     text: TextColumns = None,
+    separator: SeparatorOption = "",
+    encoding: EncodingOption = "",
+    sheet: SheetOption = "",
     dry: Dry = False,
     as_json: Json = False,
 ) -> None:
@@ -42,7 +46,8 @@ def add(
     """
     engine = upgraded_engine()
     names = tuple(text or change_texts.text_columns(engine, project_by_name(engine, project).id, side))
-    _run(project, TextFile(file, Act.ADD, side, Columns(id_column, names)), dry, as_json)
+    columns = Columns(id_column, names, stated=FileFormat(separator, encoding, sheet))
+    _run(project, TextFile(file, Act.ADD, side, columns), dry, as_json)
 
 
 @texts.command("withdraw")
@@ -51,6 +56,9 @@ def withdraw(
     file: Annotated[Path, typer.Argument(help="A table (csv, xlsx, ods, jsonl, parquet …) with ids.")],
     side: ListSide = Side.LEFT,
     id_column: IdColumn = "id",
+    separator: SeparatorOption = "",
+    encoding: EncodingOption = "",
+    sheet: SheetOption = "",
     dry: Dry = False,
     as_json: Json = False,
 ) -> None:
@@ -58,7 +66,8 @@ def withdraw(
 
     Example: allpairs texts withdraw questions gone.csv --dry-run
     """
-    _run(project, TextFile(file, Act.WITHDRAW, side, Columns(id_column)), dry, as_json)
+    columns = Columns(id_column, stated=FileFormat(separator, encoding, sheet))
+    _run(project, TextFile(file, Act.WITHDRAW, side, columns), dry, as_json)
 
 
 def _run(project: str, source: TextFile, dry: bool, as_json: bool) -> None:

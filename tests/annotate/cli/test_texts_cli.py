@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import openpyxl
 import pytest
 from sqlalchemy import Engine
 
@@ -33,3 +34,25 @@ def test_texts_are_added_withdrawn_listed_and_brought_back(
     ]  # fmt: skip
     assert annotate("texts", "list", "Questions") == 0 and "new.csv" in capsys.readouterr().out
     assert "gone.csv, row 1, column 'text'" in failure(capsys, "texts", "add", "Questions", str(tmp_path / "gone.csv"))
+
+
+@pytest.mark.parametrize("act", ["add", "withdraw"])
+def test_a_file_of_texts_is_read_as_people_say(
+    engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str], act: str
+) -> None:
+    make_project(engine, [f"text {number}" for number in range(9)])
+    book = openpyxl.Workbook()
+    for title, row in (("Old", ("left-1", "text 2")), ("New", ("left-0", "text 3"))):
+        sheet = book.create_sheet(title)
+        sheet.append(("id", "text"))
+        sheet.append(row)
+    book.save(tmp_path / "texts.xlsx")
+    change = ("texts", act, "Questions", str(tmp_path / "texts.xlsx"), "--sheet")
+    assert "no such sheet" in failure(capsys, *change, "Other")
+    assert annotate(*change, "New") == 0
+    capsys.readouterr()
+    (tmp_path / "texts.csv").write_text("id|text\nleft-0|M\u00fcller\n", encoding="cp437")
+    written = ("texts", act, "Questions", str(tmp_path / "texts.csv"), "--separator", "|", "--encoding", "cp437")
+    assert annotate(*written, "--json") == 0
+    outcome = json.loads(capsys.readouterr().out)
+    assert outcome["changed"] == (act == "add")

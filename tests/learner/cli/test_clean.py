@@ -46,6 +46,21 @@ def test_a_list_without_a_model_joins_equal_rows(messy: Path, tmp_path: Path) ->
     assert read(tmp_path / "out-changes.csv")[1:] == [["row removed", "1", "1", "2", "", "", "", "1.00"]]
 
 
+def test_a_list_is_read_as_people_say(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for title, rows in (("Old", 2), ("New", 3)):
+        sheet = book.create_sheet(title)
+        for row in ("Nr;Name", "1;Anna", "2;anna", "3;Peter")[: rows + 1]:
+            sheet.append(row.split(";"))
+    book.save(tmp_path / "list.xlsx")
+    result = learn("clean", tmp_path / "list.xlsx", "--out", tmp_path / "out.csv", "--sheet", "New", "--json").json()
+    assert (result["rows"], result["clean_rows"]) == (3, 2)
+    (tmp_path / "list.csv").write_text("Nr|Name\n1|M\u00fcller\n2|M\u00fcller\n3|Berg\n", encoding="cp437")
+    stated = ("--separator", "|", "--encoding", "cp437")
+    learn("clean", tmp_path / "list.csv", "--out", tmp_path / "out.csv", *stated)
+    assert (tmp_path / "out.csv").read_text(encoding="cp437").splitlines() == ["Nr|Name", "1|M\u00fcller", "3|Berg"]
+
+
 def test_the_rules_decide_what_stays(messy: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.xlsx"
     result = learn(
