@@ -29,9 +29,8 @@ from allpairs.learner.light.groups.links import NEAR_LOGITS, Links
 from allpairs.learner.models.encoder import load_encoder
 from allpairs.learner.models.output_layer import OutputLayer, probability_of
 from allpairs.learner.scoring.matcher import PairModel, load_matcher
-from allpairs.learner.scoring.untrained import CAREFUL, CAREFUL_P, UNTRAINED
+from allpairs.learner.scoring.untrained import CAREFUL, CAREFUL_P, UNTRAINED, stage_by_columns
 from allpairs.learner.search.exact import Pairs
-from allpairs.learner.second_stage.make import staged_without_labels
 
 # From this score on, or this p by their columns, pairs look alike where nobody has labelled any.
 ALIKE = 0.45
@@ -125,7 +124,7 @@ def _candidates(
     encoded = model.encoder.encode(dataset.texts, progress)
     if model.layer is None:
         vectors = model.vectors(dataset, encoded, progress)
-        if staged := staged_without_labels(dataset, vectors, model.space, progress):
+        if staged := stage_by_columns(dataset, vectors, progress):
             usual = staged.layer.score(CAREFUL_P)
             least = min(usual if threshold is None else threshold, staged.layer.score(ALIKE_P))
             pairs = staged.rescored.pairs

@@ -31,5 +31,9 @@ def untrained_stage(
     """
     if settings.second_stage == "off" or settings.distance != "cosine" or not has_agreement(dataset.kinds):
         return None
-    likeness = untrained_vectors(dataset, vectors, Blend(settings.hubness))
-    return staged_without_labels(dataset, likeness, BLENDED, progress)
+    return stage_by_columns(dataset, untrained_vectors(dataset, vectors, Blend(settings.hubness)), progress)
+
+
+def stage_by_columns(dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> Staged | None:
+    """Return the untrained score by columns, as `untrained_stage`; vectors: (texts, d), as of `untrained_vectors`."""
+    return staged_without_labels(dataset, vectors, BLENDED, progress)

@@ -75,7 +75,7 @@ def test_first_pairs_are_half_similar_and_half_below_the_matches() -> None:
     assert (rest >= 2_000).sum() >= 10  # what follows where they were all positive
 
 
-def test_first_pairs_by_columns_are_half_uncertain_and_half_likely() -> None:
+def test_first_pairs_by_columns_are_uncertain_or_likely() -> None:
     scores = np.linspace(1, -1, 1_001)
     ranks = half_spread(pool_of(scores, OutputLayer(20.0, -10.0)), 40, np.random.default_rng(0)).left
     uncertain = np.argsort(np.abs(scores - 0.5))[:18]
