@@ -52,7 +52,6 @@ def add_batch(
     session: Session,
     row: Round,
     batch: Batch,
-    p: np.ndarray | None,
     alike: list[Alike],
     data: ProjectData,
     audit: Audit | None,
@@ -64,7 +63,7 @@ def add_batch(
     """
     session.add(row)
     session.flush()
-    tasks = tasks_of(batch, data, p, alike, row.project_id, row.id)
+    tasks = tasks_of(batch, data, batch.p, alike, row.project_id, row.id)
     if audit is not None:
         design = design_by_id(session, audit[0])
         assert design is not None

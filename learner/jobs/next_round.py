@@ -42,11 +42,11 @@ from allpairs.learner.jobs.queue.job_state import database, job_workflow
 from allpairs.learner.jobs.queue.progress import reporting
 from allpairs.learner.jobs.queue.steps import job_step
 from allpairs.learner.loop.round import choose
-from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.matcher import SECOND_STAGE
 from allpairs.learner.scoring.untrained import untrained_stage
 from allpairs.learner.search.inner_product import BLENDED
-from allpairs.learner.search.rescored import NOTHING, Rescored
+from allpairs.learner.search.rescored import Rescored
+from allpairs.learner.second_stage.make import Staged
 
 NAME = "next_round"
 READ = 4  # a machine rater reads so many times the batch beyond it
@@ -145,11 +145,10 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         background = background_of(engine, project_id, data, settings, progress)
         vectors = load_vectors(vectors_path(project_id, job_id))
         rescored = round_rescored(project_id, job_id, plan, data)
-        layer, chosen_from = _choosing(plan, data, vectors, rescored, progress)
         batch = choose(
             data.dataset,
             vectors,
-            layer,
+            layer_of(plan, "first"),
             known,
             size + reserve,
             settings,
@@ -157,7 +156,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
             progress,
             background,
             BLENDED,
-            chosen_from,
+            _by_columns(plan, data, vectors, rescored, progress),
         )
         size = min(size, len(batch.pairs))
         alike = alike_of(batch, data, vectors, background.labelled)
@@ -177,25 +176,23 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
                     matcher_id=matcher_id,
                     note=note_of(batch, size, settings.neighbours),
                 )
-                p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])
-                add_batch(session, row, batch, p, alike, data, audit, rng)
+                add_batch(session, row, batch, alike, data, audit, rng)
                 # That of round 0 chooses again and again.
                 session.get_one(StoredModel, matcher_id).cutoff = plan["cutoff"]
     tidy_folders(project_id, job_id)
     return f"batch {number}: {size} pairs by {batch.strategy}"
 
 
-def _choosing(
+def _by_columns(
     plan: Plan, data: ProjectData, vectors: np.ndarray, rescored: Rescored, progress: Progress
-) -> tuple[OutputLayer | None, Rescored]:
-    """Return the output layer of the score that chooses, and its pairs if it compares columns."""
+) -> Staged | None:
+    """Return the whole score, if it compares columns."""
     if not plan["trains"]:
-        staged = untrained_stage(data.dataset, vectors, data.settings, progress)
-        return (staged.layer, staged.rescored) if staged else (None, NOTHING)
-    if "agreement" in plan["known"].get(SECOND_STAGE, {}):
-        return layer_of(plan), rescored
-    return layer_of(plan, "first"), NOTHING
+        return untrained_stage(data.dataset, vectors, data.settings, progress)
+    layer = layer_of(plan)
+    agrees = "agreement" in plan["known"].get(SECOND_STAGE, {})
+    return Staged(layer, rescored=rescored) if layer and agrees else None
 
 
 @job_step

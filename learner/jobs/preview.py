@@ -23,7 +23,7 @@ from allpairs.learner.loop.round import Batch, choose
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.scoring.untrained import untrained_stage
 from allpairs.learner.search.inner_product import BLENDED
-from allpairs.learner.search.rescored import NOTHING, Rescored
+from allpairs.learner.second_stage.make import Staged
 
 PAIRS = 10
 ENCODE_SHARE = 0.8  # of the job, where the vectors have to be made
@@ -45,30 +45,36 @@ def choose_pairs(job_id: str, project_id: int, entered: dict[str, Any]) -> str:
         number = matcher.number if matcher else None
         with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
             rng = np.random.default_rng([settings.seed, (number or 0) + 1])
-            layer, rescored = _choosing(matcher, data, vectors, settings, progress)
+            whole = _by_columns(matcher, data, vectors, settings, progress)
+            layer = _layer_of(matcher)
             batch = choose(
-                data.dataset, vectors, layer, known, PAIRS, settings, rng, progress, background, BLENDED, rescored
+                data.dataset, vectors, layer, known, PAIRS, settings, rng, progress, background, BLENDED, whole
             )
-    result = Preview(job_id, entered, batch.strategy, number, _pairs(batch, data, layer))
+    result = Preview(job_id, entered, batch.strategy, number, _pairs(batch, data))
     write_json(preview_path(project_id, result.strategy), result)
     return f"{len(batch.pairs)} pairs by {batch.strategy}"
 
 
-def _choosing(
+def _by_columns(
     matcher: StoredModel | None, data: ProjectData, vectors: np.ndarray, settings: Settings, progress: Progress
-) -> tuple[OutputLayer | None, Rescored]:
-    """Return the output layer of the score that chooses, and its pairs if it compares columns."""
-    if matcher is None or matcher.w is None or matcher.b is None:
-        staged = untrained_stage(data.dataset, vectors, settings, progress)
-        return (staged.layer, staged.rescored) if staged else (None, NOTHING)
+) -> Staged | None:
+    """Return the whole score, if it compares columns."""
+    layer = _layer_of(matcher)
+    if matcher is None or layer is None:
+        return untrained_stage(data.dataset, vectors, settings, progress)
     second = second_of(matcher)
-    by_columns = second is not None and second.agreement is not None
-    return OutputLayer(matcher.w, matcher.b), rescored_of(matcher, data, vectors, progress) if by_columns else NOTHING
+    if second is None or second.agreement is None:
+        return None
+    return Staged(layer, second, rescored_of(matcher, data, vectors, progress))
 
 
-def _pairs(batch: Batch, data: ProjectData, layer: OutputLayer | None) -> list[PreviewPair]:
+def _layer_of(matcher: StoredModel | None) -> OutputLayer | None:
+    return None if matcher is None or matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
+
+
+def _pairs(batch: Batch, data: ProjectData) -> list[PreviewPair]:
     pairs = batch.pairs
-    p = [None] * len(pairs) if layer is None else layer.probability(pairs.score).tolist()
+    p = [None] * len(pairs) if batch.p is None else batch.p.tolist()
     left = data.item_ids[pairs.left].tolist()
     right = data.item_ids[pairs.right].tolist()
     return [PreviewPair(*pair) for pair in zip(left, right, pairs.score.tolist(), p, strict=True)]

@@ -21,6 +21,7 @@ from allpairs.learner.search.exact import Pairs, count_pairs
 from allpairs.learner.search.inner_product import COSINE, Space, as_left, as_right, factors, magnitude, scores
 from allpairs.learner.search.nearest import Near, near_pairs
 from allpairs.learner.search.rescored import NOTHING, Rescored
+from allpairs.learner.second_stage.make import Staged
 from allpairs.learner.strategies.basic import strategy
 from allpairs.learner.strategies.caps import with_controls, within_cap
 from allpairs.learner.strategies.pool import Background, Pool, draw_training_pairs, unscored
@@ -34,12 +35,18 @@ SAMPLED = 1_000_000  # negatives besides the near ones where there are more pair
 class Batch:
     """Pairs to label, the most useful first: rows of the dataset, and the strategy that chose them.
 
-    near: the near pairs that the strategy chose from, if it asked for them.
+    near: the near pairs that the strategy chose from, if it asked for them; layer: the output layer of their scores.
     """
 
     pairs: Pairs
     strategy: str
     near: Near | None = None
+    layer: OutputLayer | None = None
+
+    @property
+    def p(self) -> np.ndarray | None:
+        """The probability of each pair, (n,) float64; None without an output layer."""
+        return None if self.layer is None else self.layer.probability(self.pairs.score)
 
 
 def choose(
@@ -53,20 +60,24 @@ def choose(
     progress: Progress = no_progress,
     background: Background = NO_BACKGROUND,
     space: Space = COSINE,
-    rescored: Rescored = NOTHING,
+    whole: Staged | None = None,
 ) -> Batch:
     """Choose at most n unlabelled training pairs, each unordered pair once, with their scores under the newest model.
 
-    vectors: (len(texts), d) in the space, under the model that chooses; layer: the output layer of its scores. A second
-    stage has a say where it compares columns: rescored then has its pairs, from which all are chosen, and the layer is
-    the whole score's. Else there are none: pairs that the first stage finds uncertain teach the encoder more
-    (docs/log.md). Without a layer the strategy's seed chooses, or without one of its own the setting: the most similar
-    pairs (Mussmann, Jia and Liang 2020, section 4.2), half of them or all, and, while all answers are positive, pairs
-    from further down; known: keys of the labelled pairs; background: their answers, and what some strategies need
-    besides. Raises InputError if an input is missing.
+    vectors: (len(texts), d) in the space, under the model that chooses, whose second stage has no say: pairs that the
+    first one finds uncertain teach the encoder more (docs/log.md); layer: its output layer, or None without a
+    trained one: then the strategy's seed chooses, or without one of its own the setting: the most similar pairs
+    (Mussmann, Jia and Liang 2020, section 4.2), half of them or all, and, while all answers are positive, pairs from
+    further down; known: keys of the labelled pairs; background: their answers, and what some strategies need besides;
+    whole: the score by columns, if several are compared, trained or not: its pairs are then those to choose from, but
+    for strategies that look at the pre-trained encoder alone. Raises InputError if an input is missing.
     """
-    trained = _can_rank(layer) and (background.labelled.has_both_classes or not len(rescored))
-    name = settings.strategy if trained else _seed(settings, background.labelled)
+    is_trained = layer is not None
+    rescored = NOTHING
+    if whole is not None and not STRATEGIES[settings.strategy].static:
+        layer = whole.layer
+        rescored = whole.rescored
+    name = settings.strategy if is_trained and _can_rank(layer) else _seed(settings, background.labelled)
     if not len(dataset.train_left) or not len(dataset.train_right):
         return Batch(unscored(*np.empty((2, 0), dtype=np.int64)), name)
     search_vectors = _seen(settings.strategy, vectors, background)
@@ -87,11 +98,11 @@ def choose(
     if controls:
         pairs = with_controls(pairs, pool.candidates, controls, len(dataset.texts), rng)
     score = rescored.replace(pairs.left, pairs.right, scores(vectors, pairs.left, pairs.right, space))
-    return Batch(replace(pairs, score=score), name, pool.searched)
+    return Batch(replace(pairs, score=score), name, pool.searched, layer)
 
 
 def _can_rank(layer: OutputLayer | None) -> bool:
-    """Return whether there is a trained layer under which some scores are more uncertain than others."""
+    """Return whether there is a layer under which some scores are more uncertain than others."""
     return layer is not None and layer.threshold is not None
 
 

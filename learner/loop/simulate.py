@@ -36,7 +36,7 @@ from allpairs.learner.scoring.matcher import PairModel, save_matcher
 from allpairs.learner.scoring.score import Blend, blended
 from allpairs.learner.scoring.untrained import untrained_stage
 from allpairs.learner.search.nearest import BYTES, SHARE, Near, most_neighbours
-from allpairs.learner.search.rescored import NOTHING, Rescored
+from allpairs.learner.search.rescored import NOTHING
 from allpairs.learner.second_stage.make import Staged, make_staged
 from allpairs.learner.strategies.pool import Background, gold_of
 
@@ -181,13 +181,12 @@ class _Simulation:
         """Label the round's pairs, and return those that they were chosen from, if the strategy asked for them."""
         state = self.state
         known = self.labels.keys(self.dataset)
-        layer, rescored = self._choosing()
         with watch.stage("choose"):
             background = Background(self.labels.arrays(), self.pretrained, gold_of(self.dataset, known, composition))
             batch = choose(
                 self.dataset,
                 state.vectors,
-                layer,
+                state.layer,
                 known,
                 size,
                 self.settings,
@@ -195,18 +194,18 @@ class _Simulation:
                 self.progress,
                 background,
                 state.matcher.space,
-                rescored,
+                self.by_columns,
             )
         self.labels.add(self.dataset, batch.pairs, number)
         return batch.near
 
-    def _choosing(self) -> tuple[OutputLayer | None, Rescored]:
-        """Return the output layer of the score that chooses, and its pairs if it compares columns."""
-        state = self.state
-        staged = self.untrained if state.staged is None else state.staged
-        if staged is not None and staged.by_columns:
-            return staged.layer, staged.rescored
-        return state.layer, NOTHING
+    @property
+    def by_columns(self) -> Staged | None:
+        """The whole score, if it compares columns: then it chooses."""
+        staged = self.state.staged
+        if staged is None:
+            return self.untrained
+        return staged if staged.by_columns else None
 
     @cached_property
     def untrained(self) -> Staged | None:

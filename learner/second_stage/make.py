@@ -55,8 +55,8 @@ class Staged:
 
     @property
     def by_columns(self) -> bool:
-        """Whether the pairs are scored by the agreement of columns, before or after labels."""
-        return bool(len(self.rescored)) and (self.second is None or self.second.agreement is not None)
+        """Whether its second stage starts from the agreement of columns."""
+        return self.second is not None and self.second.agreement is not None
 
     def as_dict(self) -> dict[str, Any]:
         """Return its entries in a matcher's details: only the gain if it is not used, nothing if it was not tried."""
@@ -143,7 +143,7 @@ def _candidates(dataset: Dataset, vectors: np.ndarray, space: Space, progress: P
 
 
 def _field_features(dataset: Dataset, pairs: Pairs) -> FieldFeatures:
-    """Return the features by column of the candidates, best first, with their agreement if there are several."""
+    """Return the features by column of the candidates, with their agreement if there are several."""
     fields = FieldFeatures(dataset.fields, dataset.kinds)
     if not has_agreement(fields.kinds):
         return fields

@@ -17,6 +17,8 @@ from allpairs.learner.models.cosine_bert import Labelled
 from allpairs.learner.models.output_layer import OutputLayer
 from allpairs.learner.search.exact import Pairs
 from allpairs.learner.search.nearest import Near
+from allpairs.learner.search.rescored import Rescored
+from allpairs.learner.second_stage.make import Staged
 from allpairs.learner.strategies.basic import (
     Strategy,
     half_spread,
@@ -124,12 +126,22 @@ def background_of(
 
 
 TRAINED = OutputLayer(5.0, -2.0)
-# The output layer, two answers so far, and what chooses in place of the seed strategy.
-STATES: dict[str, tuple[OutputLayer | None, tuple[int, int], str]] = {
-    "trained": (TRAINED, (1, 0), ""),
-    "only negatives": (None, (0, 0), HALF_SPREAD_STRATEGY),
-    "only positives": (None, (1, 1), SPREAD_STRATEGY),
+# The output layer, two answers so far, what chooses in place of the seed strategy, and whether columns are compared.
+STATES: dict[str, tuple[OutputLayer | None, tuple[int, int], str, bool]] = {
+    "trained": (TRAINED, (1, 0), "", False),
+    "only negatives": (None, (0, 0), HALF_SPREAD_STRATEGY, False),
+    "only positives": (None, (1, 1), SPREAD_STRATEGY, False),
+    "columns trained": (TRAINED, (1, 0), "", True),
+    "columns alone": (None, (0, 0), HALF_SPREAD_STRATEGY, True),
 }
+
+
+def by_columns(dataset: Dataset, vectors: np.ndarray) -> Staged:
+    """Return a whole score that has all pairs, with the scores of these vectors."""
+    left, right = (grid.ravel() for grid in np.meshgrid(dataset.left, dataset.right, indexing="ij"))
+    inside = left < right
+    score = np.einsum("nd,nd->n", vectors[left[inside]], vectors[right[inside]])
+    return Staged(TRAINED, rescored=Rescored(Pairs(left[inside], right[inside], score), len(vectors)))
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -145,10 +157,11 @@ class TestContract:
         dataset, vectors = corpus(symmetric, items)
         known = np.empty(0, dtype=np.int64) if known is None else known
         asked = Settings.model_validate({"strategy": name, "neighbours": 6} | settings)
-        layer, answers, chooser = STATES[state]
+        layer, answers, chooser, compares_columns = STATES[state]
+        whole = by_columns(dataset, vectors) if compares_columns else None
         background = background_of(dataset, vectors, known, n, answers)
         rng = np.random.default_rng(seed)
-        batch = choose(dataset, vectors, layer, known, n, asked, rng, background=background)
+        batch = choose(dataset, vectors, layer, known, n, asked, rng, background=background, whole=whole)
         assert batch.strategy == (name if layer else STRATEGIES[name].seed.replace(SEED_STRATEGY, chooser))
         return dataset, vectors, batch.pairs
 
@@ -193,6 +206,21 @@ class TestContract:
 
     def test_none_are_wanted(self, name: str, symmetric: bool, state: str) -> None:
         assert len(self.ask(name, symmetric, state, 0, per_text=1)[2]) == 0
+
+
+@pytest.mark.parametrize(("name", "from_columns"), [("uncertainty", True), ("static-retrieval", False)])
+def test_pairs_are_those_that_columns_compare_but_for_static_ones(name: str, from_columns: bool) -> None:
+    dataset, vectors = corpus(True)
+    whole = by_columns(dataset, vectors)
+    few = replace(whole, rescored=Rescored(whole.rescored.pairs.take(np.arange(0, 60, 4)), len(vectors)))
+    known = np.empty(0, dtype=np.int64)
+    settings = Settings(strategy=name, neighbours=6)
+    background = background_of(dataset, vectors, known, 5)
+    batch = choose(
+        dataset, vectors, TRAINED, known, 5, settings, np.random.default_rng(0), background=background, whole=few
+    )
+    among = np.isin(batch.pairs.keys(len(vectors)), few.rescored.pairs.keys(len(vectors)))
+    assert among.all() == from_columns
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "stratified-match"])
