@@ -170,6 +170,7 @@ def _parts_of(known: Mapping[str, Any]) -> dict[str, Any]:
     ]
     if stage is not None:
         numbers += [[stage.floor, stage.slope, stage.bias], stage.mean, stage.weight, 1 / stage.deviation]
+        numbers += [[stage.agreement.odds], *stage.agreement.weights.values()] if stage.agreement else []
     if not all(np.isfinite(row).all() for row in numbers) or len(set(map(len, (curve or {}).values()))) > 1:
         raise ValueError("what is no number")
     if unknown := set(blend.lexical) - set(KINDS):
