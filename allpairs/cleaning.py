@@ -60,12 +60,13 @@ def clean(
 ) -> CleanList:
     """Return a list without its doubles, the list marked, and what changed.
 
-    rows: a data frame, or a list of texts. model: a Matcher or its folder; without one only rows that are nearly the
-    same are joined. keep: the row of a group that stays: `complete` (most cells filled), `newest` (by the column
+    rows: a data frame, or a list of texts. model: a Matcher or its folder; without one only rows that agree
+    well are joined. keep: the row of a group that stays: `complete` (most cells filled), `newest` (by the column
     `newest_by`), `first`, or `source` (by `sources`: a column, and its values, best first). columns: where a column's
     value comes from: `kept` (the row that stays, the default), `first` (the first that is not empty), `longest`,
     `frequent`, `newest` or `joined`; `*` stands for all other columns. text_columns: those that are compared; by
-    default the model's, or all but `id_column`. threshold: the lowest score of a match. Raises InputError.
+    default the model's, or all but `id_column`. threshold: the lowest score of a match, without a
+    model the lowest p. Raises InputError.
     """
     import pandas as pd
 

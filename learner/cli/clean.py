@@ -20,7 +20,7 @@ def clean(
         ),
     ],
     model: Annotated[
-        str | None, typer.Option(help="A matcher's folder; without one rows are joined whose columns agree.")
+        str | None, typer.Option(help="A matcher's folder; without one only rows that agree well are joined.")
     ] = None,
     keep: Annotated[
         KeepRule,
@@ -47,7 +47,10 @@ def clean(
     text_column: Annotated[
         list[str] | None, typer.Option(help="Name of a column to compare; repeat it; by default all but the id column.")
     ] = None,
-    threshold: Annotated[float | None, typer.Option(help="The lowest score of a match.")] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="The lowest score of a match; of several columns without a model the lowest probability."),
+    ] = None,
     separator: SeparatorOption = "",
     encoding: EncodingOption = "",
     sheet: SheetOption = "",

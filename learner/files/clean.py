@@ -27,7 +27,7 @@ from allpairs.learner.light.groups.clusterings import clustered
 from allpairs.learner.light.groups.description import described, with_equal_texts
 from allpairs.learner.light.groups.links import NEAR_LOGITS, Links
 from allpairs.learner.models.encoder import load_encoder
-from allpairs.learner.models.output_layer import OutputLayer, probability_of
+from allpairs.learner.models.output_layer import probability_of
 from allpairs.learner.scoring.matcher import PairModel, load_matcher
 from allpairs.learner.scoring.untrained import CAREFUL, CAREFUL_P, UNTRAINED, stage_by_columns
 from allpairs.learner.search.exact import Pairs
@@ -41,9 +41,8 @@ ALIKE_P = 0.1
 class RowGroups:
     """The group of each row that has doubles, by the row's place.
 
-    doubtful: the number of pairs of texts that look alike but are not in one group.
-
-    trained: whether a trained model scored them.
+    doubtful: the number of pairs of texts that look alike but are not in one group; trained: whether a trained model
+    scored them.
     """
 
     of_row: dict[int, RowGroup]
@@ -85,18 +84,17 @@ def group_rows_of_list(
 ) -> RowGroups:
     """Return the groups of the rows of one list; rows of equal texts are always in one.
 
-    threshold: the lowest score of a match; by default that where p is one half, or without a trained model a careful
-    one. Raises InputError for a model whose score tells nothing.
+    threshold: the lowest score of a match, or where columns agree without a trained model the lowest p; by default that
+    of p = 1/2, or without a trained model a careful one. Raises InputError for a model whose score tells nothing.
     """
     filled = [row for row, text in enumerate(records.texts) if identity(text)]
     texts, places_of_filled = distinct_records(records.take(filled))
     places = [[filled[place] for place in of_text] for of_text in places_of_filled]
     n = len(places)
-    pairs, layer, usual = _candidates(model, texts, threshold, progress)
+    pairs, p, least = _candidates(model, texts, threshold, progress)
     left = pairs.left
     right = pairs.right
-    links = Links(n, left, right, probability_of(layer, pairs.score))
-    least = float(probability_of(layer, np.array([usual if threshold is None else threshold]))[0])
+    links = Links(n, left, right, p)
     several_columns = len(records.columns.names[Side.LEFT]) > 1
     group = clustered(links, usual_clustering(Kind.SYMMETRIC, several_columns), least)
     groups = with_equal_texts(described(links, links.p, group), np.array(list(map(len, places)), dtype=np.int64))
@@ -110,34 +108,38 @@ def group_rows_of_list(
         if number >= 0:
             weakest = float(groups.weakest[number])
             equal = np.isnan(weakest)
-            sure = 1.0 if equal else weakest if layer else None
+            sure = 1.0 if equal else weakest if model.layer else None  # nobody has checked a p that labels did not make
             of_row[row] = RowGroup(names.setdefault(number, str(len(names) + 1)), sure)
     return RowGroups(of_row, doubtful, model.layer is not None)
 
 
 def _candidates(
     model: PairModel, texts: RecordTexts, threshold: float | None, progress: Progress
-) -> tuple[Pairs, OutputLayer | None, float]:
-    """Return the pairs down to those that look alike, the layer of their scores, and the usual threshold."""
+) -> tuple[Pairs, np.ndarray, float]:
+    """Return the pairs down to those that look alike, their p, (n,) float64, and the least p of a match.
+
+    Of a score without probabilities, it stands for p.
+    """
     n = len(texts.texts)
     dataset = make_dataset(texts.texts, texts.sides, [Split.EVALUATION] * n, True, np.empty((0, 2)), records=texts)
     encoded = model.encoder.encode(dataset.texts, progress)
-    if model.layer is None:
-        vectors = model.vectors(dataset, encoded, progress)
-        if staged := stage_by_columns(dataset, vectors, progress):
-            usual = staged.layer.score(CAREFUL_P)
-            least = min(usual if threshold is None else threshold, staged.layer.score(ALIKE_P))
-            pairs = staged.rescored.pairs
-            return pairs.take(pairs.score >= least), staged.layer, usual
-        usual = CAREFUL
+    layer = model.layer
+    if layer is None:
+        if staged := stage_by_columns(dataset, model.vectors(dataset, encoded, progress), progress):
+            least = CAREFUL_P if threshold is None else threshold
+            p = staged.layer.probability(staged.rescored.pairs.score)
+            is_alike = p >= min(least, ALIKE_P)
+            return staged.rescored.pairs.take(is_alike), p[is_alike], least
+        least_score = CAREFUL if threshold is None else threshold
         alike = ALIKE
+    elif layer.threshold is None:
+        raise InputError(f"the score of {model.encoder.name} tells nothing: train it on more labels")
     else:
-        if model.layer.threshold is None:
-            raise InputError(f"the score of {model.encoder.name} tells nothing: train it on more labels")
-        usual = model.layer.threshold
-        alike = usual - NEAR_LOGITS / model.layer.w
-    least = min(usual if threshold is None else threshold, alike)
-    return best_matches(model, dataset, encoded, Cut(threshold=least), least, progress).pairs, model.layer, usual
+        least_score = layer.threshold if threshold is None else threshold
+        alike = layer.threshold - NEAR_LOGITS / layer.w
+    lowest = min(least_score, alike)
+    pairs = best_matches(model, dataset, encoded, Cut(threshold=lowest), lowest, progress).pairs
+    return pairs, probability_of(layer, pairs.score), float(probability_of(layer, np.array([least_score]))[0])
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ def clean_list_in_words(result: Mapping[str, Any], trained: bool) -> list[str]:
     if not trained:
         alike = f"{with_noun(result['alike'], 'more pair')} look alike" if result["alike"] else "no others look alike"
         sentences.append(
-            f"Nobody has labelled any: rows whose columns agree were joined; {alike}. Label 50 pairs with "
+            f"Nobody has labelled any: only rows that agree well were joined; {alike}. Label 50 pairs with "
             "`allpairs serve`, download the model, and name it by --model: it tells doubles from near misses."
         )
     return sentences

@@ -61,6 +61,23 @@ def test_a_list_is_read_as_people_say(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text(encoding="cp437").splitlines() == ["Nr|Name", "1|M\u00fcller", "3|Berg"]
 
 
+@pytest.mark.parametrize(("threshold", "left"), [((), 3), (("--threshold", 0.3), 3), (("--threshold", 1), 4)])
+def test_columns_that_agree_join_rows_without_a_model(
+    tmp_path: Path, threshold: tuple[str | float, ...], left: int
+) -> None:
+    people = (
+        "Nr;Name;Street;Town",
+        "1;Anna Schmidt;Hauptstr. 5;Berlin",
+        "2;Peter Meier;Ringweg 17;Hamburg",
+        "3;Anna Schmitt;Hauptstra\u00dfe 5;Berlin",
+        "4;Klaus Vogel;Am Markt 3;Bremen",
+    )
+    (tmp_path / "people.csv").write_text("\n".join(people), encoding="cp1252")
+    learn("clean", tmp_path / "people.csv", "--out", tmp_path / "out.csv", *threshold)
+    assert len(read(tmp_path / "out.csv")) == 1 + left
+    assert {row[-1] for row in read(tmp_path / "out-marked.csv")[1:]} == {""}  # nobody has checked how sure it is
+
+
 def test_the_rules_decide_what_stays(messy: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.xlsx"
     result = learn(

@@ -50,8 +50,8 @@ TWO_LISTS = (
     "Each list is cleaned by itself. The marked lists name the same groups, so you see which rows belong together."
 )
 WITHOUT_LABELS = (
-    "No labels yet: rows whose columns agree are joined. Label some pairs on the page “Label”, and the model learns to "
-    "tell doubles from near misses."
+    "No labels yet: only rows that agree well are joined. Label some pairs on the page “Label”, and the model learns "
+    "to tell doubles from near misses."
 )
 
 
