@@ -209,7 +209,7 @@ class TestContract:
 
 
 @pytest.mark.parametrize(("name", "from_columns"), [("uncertainty", True), ("static-retrieval", False)])
-def test_pairs_are_those_that_columns_compare_but_for_static_ones(name: str, from_columns: bool) -> None:
+def test_only_static_strategies_look_past_columns(name: str, from_columns: bool) -> None:
     dataset, vectors = corpus(True)
     whole = by_columns(dataset, vectors)
     few = replace(whole, rescored=Rescored(whole.rescored.pairs.take(np.arange(0, 60, 4)), len(vectors)))
